@@ -29,6 +29,9 @@ class _Session(Protocol):
     @property
     def server(self) -> str: ...
 
+    @property
+    def client(self) -> "AsyncCatalog": ...
+
     async def catalog(self) -> "AsyncCatalog": ...
 
 
@@ -99,9 +102,15 @@ class Drafts:
     @classmethod
     async def at(cls, session: _Session, kind: str = "drafts") -> "Drafts":
         """Return the drafts for the server of a session."""
-        catalog = await session.catalog()
+        await session.catalog()
+        return await asyncio.to_thread(cls.of_session, session, kind)
+
+    @classmethod
+    def of_session(cls, session: _Session, kind: str = "drafts") -> "Drafts":
+        """Return the drafts for the server of a session whose catalog is open. Blocks."""
+        catalog = session.client
         place = "embedded" if catalog.embedded else catalog.address
-        return await asyncio.to_thread(cls.of, session.server or place, kind)
+        return cls.of(session.server or place, kind)
 
     def read(self, urn: str, path: str | None) -> Draft | None:
         """Return this program's own draft of a description, or else the newest that no running

@@ -20,6 +20,7 @@ from explorer.errors import (
     CatalogError,
     Gone,
     InvalidInput,
+    Misuse,
     NotSignedIn,
     StorageFault,
     StorageFull,
@@ -275,6 +276,13 @@ class TerminalSession:
                 self._catalog.on_warning(self._warn)
                 await self._keep_journal(self._catalog)
             return self._catalog
+
+    @property
+    def client(self) -> "AsyncCatalog":
+        """Return the client, which `catalog` opened before. Raises `Misuse` otherwise."""
+        if self._catalog is None:
+            raise Misuse("the catalog is not open")
+        return self._catalog
 
     def _note_exchange(self, exchange: "Exchange") -> None:
         self.exchanges.note(exchange)

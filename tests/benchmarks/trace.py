@@ -142,7 +142,7 @@ async def trace_save(
     saved = await traced.of(
         lambda: app.post_message(events.Key("ctrl+s", None)),
         lambda: (
-            not (app._editing and app._editing._saves.titles_on(None)) and app.screen is not screen
+            not (app._editing and app._editing._saves.titles(None)) and app.screen is not screen
         ),
         follow_seconds,
         end,

@@ -21,9 +21,9 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.client.journal import JOURNAL
 from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
+from explorer.sessions.editing import Descriptions, DescriptionTarget
 from explorer.stewardship.drafts import Draft, Drafts
 from explorer.tui.screens import editor
-from explorer.tui.screens.descriptions import Descriptions, DescriptionTarget
 from explorer.tui.screens.editor import EditorScreen
 from explorer.tui.widgets import text_area
 from explorer.tui.widgets.rows import DifferenceRows

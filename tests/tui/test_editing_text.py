@@ -16,7 +16,7 @@ from textual.widgets.text_area import Selection, WrappedDocument
 import explorer
 from explorer.client import Catalog
 from explorer.metadata import Urn
-from explorer.tui.screens.descriptions import Descriptions
+from explorer.sessions.editing import Descriptions
 from explorer.tui.screens.entity import is_describable
 from explorer.tui.screens.links import problem_with
 from explorer.tui.widgets.text_area import (

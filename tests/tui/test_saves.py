@@ -201,7 +201,7 @@ async def write_a_table(
         await typist.write(columns, longest_pause)
         await until(lambda: screen._is_done or app.screen is not screen)
         saves = app._editing._saves
-        await until(lambda: not saves.titles_on(None))
+        await until(lambda: not saves.titles(None))
         await pilot.pause()
         if app.screen is not screen or not app.is_running:
             found.faults.append(f"after the last column the screen is {app.screen}")
@@ -292,7 +292,7 @@ async def test_a_pause_while_the_draft_of_a_saved_text_is_removed_brings_no_draf
         await asyncio.sleep(0)
         may_remove.set()
         assert await pause
-        await until(lambda: not app._editing._saves.titles_on(None))
+        await until(lambda: not app._editing._saves.titles(None))
         assert not (await Drafts.at(app._session)).all()
     assert network.answered == [("one", "text")]
 
@@ -311,7 +311,7 @@ async def test_texts_typed_ahead_of_a_slow_server_go_each_to_its_own_column(
                 press(app, letter)
                 await asyncio.sleep(0.01)
             press(app, "ctrl+n")
-        await until(lambda: screen._is_done and not app._editing._saves.titles_on(None))
+        await until(lambda: screen._is_done and not app._editing._saves.titles(None))
     assert network.answered == [(column, f"{column} text") for column in columns]
 
 
@@ -330,7 +330,7 @@ async def test_a_text_from_below_is_taken_for_every_column_however_fast(
     async with opened(network, urn) as (app, _, screen):
         for _ in columns:
             press(app, "f6", "ctrl+n")
-        await until(lambda: screen._is_done and not app._editing._saves.titles_on(None))
+        await until(lambda: screen._is_done and not app._editing._saves.titles(None))
     assert network.answered == [(column, f"what {column} means") for column in columns]
 
 
@@ -488,6 +488,6 @@ async def test_a_save_whose_answer_was_lost_is_no_conflict_when_the_text_is_chan
         press(app, "f2")
         await until(lambda: screen._target.path == "one" and screen._opened.is_set())
         press(app, *" and more", "ctrl+n")
-        await until(lambda: not saves.failed and not saves.titles_on(None))
+        await until(lambda: not saves.failed and not saves.titles(None))
     assert network.written == [("one", "text"), ("one", "text and more")]
     assert network.answered == [("one", "text and more")]

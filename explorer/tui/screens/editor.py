@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.text import Text
@@ -22,29 +22,32 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
-from explorer.client.editable import stored_description
 from explorer.errors import Misconfigured, Unusable
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
-from explorer.stewardship.drafts import Draft, StoredDraft
-from explorer.tui.actions import actions_of, bindings
-from explorer.tui.content import join, line_text, markdown, padded, preview, render_lines
-from explorer.tui.desktop import edit_outside
-from explorer.tui.key_queue import CLOSING, LEADING, OPENING, OpeningFailed, start_worker
-from explorer.tui.screens.columns import column_fact_line, read_measurements
-from explorer.tui.screens.descriptions import (
+from explorer.sessions.editing import (
     DescriptionQueue,
     Descriptions,
     DescriptionTarget,
-    DraftKeeper,
-    DraftsScreen,
+    EditSession,
+    EditState,
     Failure,
     Key,
+    OpenText,
     Save,
     Saves,
+    TextDrafts,
+    save_sentence,
 )
+from explorer.stewardship.drafts import Drafts, StoredDraft
+from explorer.tui.actions import actions_of, bindings
+from explorer.tui.content import join, line, line_text, markdown, padded, preview, render_lines
+from explorer.tui.desktop import edit_outside
+from explorer.tui.key_queue import CLOSING, LEADING, OPENING, OpeningFailed, start_worker
+from explorer.tui.screens.columns import column_fact_line, read_measurements
+from explorer.tui.screens.descriptions import DraftsScreen
 from explorer.tui.screens.entity import EntityView, is_describable
 from explorer.tui.screens.links import LinksScreen
 from explorer.tui.session import TerminalSession, sentence_of
@@ -57,7 +60,7 @@ from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.drafts import OPEN_ELSEWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from textual.app import App
     from textual.worker import WorkType
@@ -118,14 +121,10 @@ class EditorOutcome:
 
 
 @dataclass(slots=True, eq=False)
-class _Buffer:
-    """The text in the editor: which description it is of, the text and the edited text that the
-    writer started from, and what is special about it."""
+class _Opening:
+    """What is special about the text in the editor since it was opened."""
 
-    target: DescriptionTarget
-    start: str
-    base: str
-    note: str = ""
+    key: Key
     is_unseen: bool = False
     """A draft was found while keys waited, so that nobody has seen it."""
     is_asking: bool = False
@@ -536,13 +535,11 @@ class AllDone(Static, can_focus=True):
 
 
 class EditorScreen(OverlayScreen[EditorOutcome]):
-    """Edits descriptions of one entity after another. What is typed is on disk at every pause. A
-    save is handed to `saves` with the text as it is at that moment, and the editor goes on at once
-    with another text, to which all that is typed from then on belongs.
+    """Edits descriptions of one entity after another by a session. After a save the editor goes on
+    at once with another text, to which all that is typed from then on belongs.
 
     `next_table` finds the next entity with columns to be described. `measured` is what is known of
-    the use and the values of the columns, where it was read before. With a `queue` that gives what
-    comes after a text, in whichever entity; `subject_of` makes the texts of another one.
+    the use and the values of the columns, where it was read before.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
@@ -573,27 +570,22 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def __init__(
         self,
         session: TerminalSession,
+        editing: EditSession,
         subject: Descriptions,
         path: str | None,
-        keeper: DraftKeeper,
-        saves: Saves,
         next_table: "Callable[[Urn], Awaitable[Descriptions | None]]",
         measured: ColumnMeasurements | None = None,
-        queue: DescriptionQueue | None = None,
-        subject_of: "Callable[[Entity], Descriptions]" = Descriptions,
     ) -> None:
         super().__init__()
         self._session = session
+        self._editing = editing
         self._subject = subject
-        self._queue = queue
-        self._subject_of = subject_of
-        self._visited: set[Key] = set()
+        self._queue = editing.queue
         self._next_entity: tuple[Urn, asyncio.Task[Entity]] | None = None
-        self._keeper = keeper
-        self._saves = saves
+        self._saves = editing.saves
         self._find_next = next_table
-        self._buffer = self._fresh(path)
-        self._passed: set[str] = set()
+        self._opening = _Opening(editing.begin(subject, path).target.key)
+        self._message = editing.state.message
         self._is_done = False
         self._measured = measured
         self._next: Descriptions | None = None
@@ -612,10 +604,6 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._opened = asyncio.Event()
         # Set once the text was painted; what is beside it is rendered afterwards.
         self._shown = asyncio.Event()
-
-    def _fresh(self, path: str | None) -> _Buffer:
-        target = self._subject.target(path)
-        return _Buffer(target, target.text, target.edited)
 
     def compose(self) -> ComposeResult:
         """The title, what could not be saved, the text beside its preview, what may be taken, the
@@ -643,10 +631,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._unpainted.callback(self._paint)
         self._unpainted.enter_context(self.app.batch_update())
         self.set_timer(_UNPAINTED_SECONDS, self._unpainted.close)
+        self._editing.subscribe(self._show_message)
         self._begin(self._target.path)
 
     def on_unmount(self) -> None:
         """Have the screen below painted, however soon this one was left."""
+        self._editing.close()
         self._unpainted.close()
         self._shown.set()
 
@@ -669,8 +659,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         return self.query_one(DescriptionArea)
 
     @property
+    def _text(self) -> OpenText:
+        return self._editing.text
+
+    @property
     def _target(self) -> DescriptionTarget:
-        return self._buffer.target
+        return self._text.target
 
     @property
     def urn(self) -> Urn:
@@ -691,7 +685,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             case "look", _:
                 return self.has_class("-narrow")
             case "save_and_next", _ if self._is_done:
-                return self._first_left_out is not None
+                return self._editing.first_left_out is not None
             case "save_and_next", _:
                 is_one_of_many = path is not None or self._queue is not None
                 return is_one_of_many and not self._session.read_only
@@ -705,7 +699,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
                 is_offered = (
                     self.is_mounted and self.query_one(SuggestionsPane).offer(number) is not None
                 )
-                return is_offered or self._buffer.is_asking
+                return is_offered or self._opening.is_asking
         return True
 
     def action_save(self) -> None:
@@ -717,36 +711,20 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """Save, and on to the next column without a description at once; after the last one to
         the first that was left out."""
         if self._is_done:
-            self._visited.clear()
-            if self._first_left_out is not None:
-                self._turn_to(self._first_left_out)
+            self._editing.begin_again()
+            if self._editing.first_left_out is not None:
+                self._turn_to(self._editing.first_left_out)
             return
         if self._refuses_unseen():
             return
         target = self._target
         left_out = self._save() is None and not self._area.text.strip()
         skipped = f"{line_text(target.title).plain} still has no description." if left_out else ""
-        following = self._following
+        following = self._editing.following
         if following is not None:
             self._turn_to(following, skipped)
         else:
             self._finish()
-
-    @property
-    def _following(self) -> Key | None:
-        """Return the description that ^n goes to."""
-        if self._queue is not None:
-            return self._queue.after(self._target.key, self._visited)
-        path = self._subject.undocumented_after(self._target.path, self._passed)
-        return None if path is None else (str(self.urn), path)
-
-    @property
-    def _first_left_out(self) -> Key | None:
-        """The first text that was left without a description."""
-        if self._queue is not None:
-            return self._queue.after(self._target.key)
-        left_out = self._undocumented
-        return (str(self.urn), left_out[0]) if left_out else None
 
     def _turn_to(self, key: Key, message: str = "") -> None:
         """Turn to another text, also of another entity: at once where that is read, and else what
@@ -771,7 +749,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._area.drop_held()
             self._go_on()
             return
-        self._subject, self._measured, self._passed = self._subject_of(entity), None, set()
+        self._subject, self._measured = self._saves.descriptions(entity), None
         self._begin(path, message)
 
     def _read_ahead(self, urn: Urn) -> "asyncio.Task[Entity]":
@@ -808,13 +786,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     def action_discard(self) -> None:
         """Revert to the saved text; undo brings the typed text back."""
-        buffer = self._buffer
-        self._saves.forget(buffer.target.key)
-        fresh = self._fresh(buffer.target.path)
-        buffer.target, buffer.start, buffer.base = fresh.target, fresh.start, fresh.base
-        buffer.note, buffer.is_unseen = "", False
-        self._area.replace_all(buffer.start)
-        self.query_one(SuggestionsPane).show_note(self._note_of(buffer))
+        self._show_saved(self._editing.discard())
+
+    def _show_saved(self, text: OpenText) -> None:
+        self._opening.is_unseen = False
+        self._area.replace_all(text.text)
+        self.query_one(SuggestionsPane).show_note(self._note)
         self._show_status()
 
     def action_take(self, number: int) -> None:
@@ -823,7 +800,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         text = self.query_one(SuggestionsPane).offer(number)
         if text is not None:
             self._area.replace_all(text)
-        elif self._buffer.is_asking:
+        elif self._opening.is_asking:
             self.say("checking for changes by others …   esc cancels")
             self._wanted_offer = number
             self._area.hold(self._give_up_taking)
@@ -880,8 +857,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _go_to_next(self) -> None:
         """Go to the next table with undocumented columns; leave the editor if there is none."""
         if self._next is not None:
-            self._subject, self._next, self._passed = self._next, None, set()
-            self._measured = None
+            self._subject, self._next, self._measured = self._next, None, None
             self._begin(self._subject.undocumented_after(None))
         elif self._is_looking:
             self._wants_next = True
@@ -911,12 +887,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """Store the draft and update the preview, after a pause or every few seconds."""
         await asyncio.sleep(pause_seconds)
         self._burst_seconds = 0.0
-        buffer = self._buffer
+        opening = self._opening
         if self._is_closed or not self._opened.is_set():
             return
         with self._session.reporting("keeping the draft"):
             await self._keep()
-            if buffer is self._buffer and not self._is_closed:
+            if opening is self._opening and not self._is_closed:
                 self._show_status("draft saved" if self._is_typed else "")
         with self._session.reporting("rendering the preview"):
             await self._show_preview()
@@ -936,55 +912,40 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if self._is_closed:
             return
         area = self._area
-        self._buffer = self._fresh(path)
-        self._buffer.is_asking = path is not None
+        text = self._editing.begin(self._subject, path)
+        self._opening = _Opening(text.target.key, is_asking=path is not None)
         self._is_done = False
-        self._passed.add(path or "")
-        self._visited.add(self._target.key)
         self.remove_class("-done")
         self._opened.clear()
         area.hold()
-        area.open_text(self._buffer.start)
+        area.open_text(text.text)
         self.set_focus(area)
         self.query_one(SuggestionsPane).show_target(self._target)
         self._show_status()
         if message:
             self.say(message)
-        self._open_draft(self._buffer)
-        self._ask(self._buffer)
+        self._open_draft(self._opening)
+        self._ask(self._opening)
         if self._measured is None and path is not None:
             self._measured = ColumnMeasurements()
             self._measure(self._subject)
-        following = self._following if self._queue is not None else None
+        following = self._editing.following if self._queue is not None else None
         if following is not None and following[0] != str(self.urn):
             self._read_ahead(Urn.parse(following[0]))
 
     @work(group="open")
-    async def _open_draft(self, buffer: _Buffer) -> None:
-        area, target = self._area, buffer.target
-        draft = None
+    async def _open_draft(self, opening: _Opening) -> None:
         with self._session.reporting("looking for a draft"):
-            draft = await self._keeper.read(target)
-        if buffer is not self._buffer or self._is_closed:
+            await self._editing.resume()
+        if opening is not self._opening or self._is_closed:
             return
-        failure = self._saves.failed.get(target.key)
-        if draft is None and failure is not None:
-            # The disk was full when it should have been kept.
-            draft = Draft(*target.key, failure.save.base, failure.save.text)
-        if draft is not None and draft.text != buffer.start:
-            buffer.note = "This is your unsaved draft; ^r reverts to the saved text."
-            if draft.base != buffer.base:
-                buffer.note += " The saved text has changed since."
-            buffer.base, buffer.is_unseen = draft.base, area.has_held
-            area.replace_all(draft.text)
-        elif draft is not None and self._saves.pending(target.key) is None:
-            # It was saved, but the answer came when nobody listened any more.
-            with self._session.reporting("removing the draft"):
-                await self._keeper.drop(target, draft.text)
-            if buffer is not self._buffer or self._is_closed:
-                return
+        area, text = self._area, self._text
+        if text.is_resumed:
+            opening.is_unseen = area.has_held
+            area.replace_all(text.text)
         beside = self.query_one(SuggestionsPane)
-        beside.show_target(target, self._note_of(buffer))
+        beside.show_target(text.target, self._note)
+        failure = self._saves.failed.get(opening.key)
         if failure is not None and failure.theirs is not None:
             beside.add_theirs(failure.theirs, self._by(failure))
         self._opened.set()
@@ -993,19 +954,20 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._unpainted.close()
         self._go_on()
 
-    def _note_of(self, buffer: _Buffer) -> str:
+    @property
+    def _note(self) -> str:
         """Return the remark on the text: whether it is a draft, and its unusual line ends."""
         ends = self._area.exact.line_ends()
         remark = f"It has {ends}, kept as they are." if ends else ""
-        return " ".join(filter(None, (buffer.note, remark)))
+        return " ".join(filter(None, (self._text.remark("^r"), remark)))
 
     @work(exclusive=True, group="ask")
-    async def _ask(self, buffer: _Buffer) -> None:
+    async def _ask(self, opening: _Opening) -> None:
         """Offer texts of similar columns after a pause on a column, or at once when asked."""
         self._hurry.clear()
-        path = buffer.target.path
+        path = opening.key[1]
         await self._opened.wait()
-        if buffer is self._buffer and not self._is_closed:
+        if opening is self._opening and not self._is_closed:
             await self._show_preview()
         if path is None:
             return
@@ -1015,12 +977,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             with self._session.reporting("looking for other texts"):
                 catalog = await self._session.catalog()
                 texts = await suggestions(catalog, self._subject.entity, path)
-                if buffer is self._buffer and not self._is_closed:
+                if opening is self._opening and not self._is_closed:
                     self.query_one(SuggestionsPane).add(texts)
         finally:
-            buffer.is_asking = False
-        if buffer is self._buffer and not self._is_closed:
-            if buffer.target.key in self._drafted:
+            opening.is_asking = False
+        if opening is self._opening and not self._is_closed:
+            if opening.key in self._drafted:
                 self._offer_drafted()
             self.refresh_bindings()
             self._take_wanted()
@@ -1108,9 +1070,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _refuses_unseen(self) -> bool:
         """Return whether the text is a draft that was not shown yet; if so, show a message and drop
         the queued keys, which were meant for what comes next."""
-        if not self._buffer.is_unseen:
+        if not self._opening.is_unseen:
             return False
-        self._buffer.is_unseen = False
+        self._opening.is_unseen = False
         self._area.drop_held()
         self.say(
             "Not saved: a draft was found and is shown here. Check it; ^s saves it.", error=True
@@ -1120,49 +1082,40 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _save(self, instead_of: str | None = None) -> "asyncio.Future[Failure | None] | None":
         """Put the text as it stands on its way; returns its end, also of one that is on its way
         already. None where it is as it was."""
-        buffer, text = self._buffer, stored_description(self._area.text)
-        if text != self._area.text:
-            self._area.replace_all(text)
-        key = buffer.target.key
-        if text == buffer.start and instead_of is None:
-            return self._saves.pending(key)
-        base = buffer.base if instead_of is None else instead_of
-        done = self._saves.put(Save(buffer.target, base, text))
-        self._subject.wrote(buffer.target.path, text)
-        buffer.start = buffer.base = text
-        buffer.note = ""
-        self.query_one(SuggestionsPane).show_note(self._note_of(buffer))
+        done = self._editing.put(self._area.text, instead_of)
+        if self._text.text != self._area.text:
+            self._area.replace_all(self._text.text)
+        self.query_one(SuggestionsPane).show_note(self._note)
         self._show_status()
         return done
 
     @work(exclusive=True, group="leave", name=CLOSING)
     async def _leave_when_saved(self, done: "asyncio.Future[Failure | None] | None") -> None:
-        buffer, title = self._buffer, line_text(self._target.title).plain
+        opening, title = self._opening, line_text(self._target.title).plain
         if done is not None:
             self.say(f"saving {title} …")
             # Whoever is told to wait no more leaves the save alone.
             await asyncio.wait([done])
             failure = done.result()
-            if buffer is not self._buffer:
+            if opening is not self._opening:
                 return
             if failure is not None:
                 if failure.theirs is not None:
                     self._show_conflict(failure)
                 return
-            if self._area.text != buffer.start:
+            if self._is_typed:
                 self.say(f"Saved {title}. Text typed since is not saved; ^s saves it.")
                 return
         self._leave_with(f"Saved {title}." if done is not None else "")
 
     @work(exclusive=True, group="leave")
     async def _move(self, path: str) -> None:
-        buffer, area = self._buffer, self._area
+        title, area = line_text(self._target.title).plain, self._area
         if not await self.keep_draft():
             # What was pressed since was meant for the other text.
             area.drop_held()
             self._go_on()
         elif not self._is_closed:
-            title = line_text(buffer.target.title).plain
             sentence = f"Not saved: what you typed for {title} is kept as a draft."
             self._begin(path, sentence if self._is_typed else "")
 
@@ -1179,11 +1132,11 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _leave_with(self, message: str) -> None:
         # From here on nothing that still waits may write a draft again.
         self._over = True
-        titles = self._saves.titles_on(self.urn)
+        titles = self._saves.titles(self.urn)
         failures = self._saves.failed.values()
         # The message is about the text in the editor.
         failed = [
-            failure.save.title_on(self.urn)
+            failure.save.title(self.urn)
             for failure in failures
             if not message or failure.save.key != self._target.key
         ]
@@ -1224,48 +1177,31 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         else:
             self._show_done()
 
-    def show_save_result(self, save: Save, failure: Failure | None) -> None:
-        """Show how a save ended."""
-        if self._is_closed:
+    def _show_message(self, state: EditState) -> None:
+        """Show how a save ended. What an action refuses is shown where it was asked for."""
+        message, last = state.message, self._message
+        self._message = message
+        if message is None or message is last or message.error is not None or self._is_closed:
             return
-        if save.target.urn == self.urn and self._saves.pending(save.key) is None:
-            self._correct(save, failure)
-        if failure is None:
-            self._session.say_saved(f"Saved {save.title_on(self.urn)}.", self.say, undo="")
+        if message.is_saved:
+            self._session.say_saved(line(message.sentence), self.say, undo="")
         else:
-            self.say(f"Not saved: {save.title_on(self.urn)}. {failure.reason}", error=True)
+            self.say(line(message.sentence), error=message.is_error)
+        failure = self._saves.failed.get(self._opening.key)
+        if failure is not None and failure.theirs is not None:
+            self.query_one(SuggestionsPane).add_theirs(failure.theirs, self._by(failure))
         self._show_status()
         self.refresh_bindings()
 
-    def _correct(self, save: Save, failure: Failure | None) -> None:
-        """Have the text of a save that failed count as not saved."""
-        if failure is None:
-            return
-        self._subject.wrote(save.target.path, failure.server_text)
-        buffer = self._buffer
-        if buffer.target.key != save.key:
-            return
-        fresh = self._fresh(save.target.path)
-        buffer.target, buffer.start, buffer.base = fresh.target, fresh.start, failure.base
-        if failure.theirs is not None:
-            self.query_one(SuggestionsPane).add_theirs(failure.theirs, self._by(failure))
-
     @property
     def _is_typed(self) -> bool:
-        return self._area.text != self._buffer.start
-
-    @property
-    def _undocumented(self) -> list[str]:
-        """The columns of this table without a description, but for those that were not saved."""
-        failed = self._paths_of_failures
-        return [path for path in self._subject.undocumented if path not in failed]
+        return self._area.text != self._text.start
 
     @property
     def _paths_of_failures(self) -> list[str]:
         """The columns of this table that were not saved, but for the one that is written."""
         current = None if self._is_done else self._target.path
-        urn = str(self.urn)
-        return [path for of, path in self._saves.failed if of == urn and path and path != current]
+        return [path for path in self._editing.unsaved_paths if path != current]
 
     async def keep_draft(self) -> bool:
         """Keep what is typed now; says whether it is safe to leave. Where a draft cannot be kept,
@@ -1288,13 +1224,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             await asyncio.sleep(_TURN_SECONDS)
 
     async def _keep(self) -> None:
-        buffer, text = self._buffer, self._area.text
-        base = self._saves.base(buffer.target.key)
-        if text != buffer.start or base is not None:
-            base = buffer.base if base is None else base
-            await self._keeper.keep(buffer.target, base, text)
-        else:
-            await self._keeper.drop(buffer.target)
+        await self._editing.type(self._area.text)
 
     def _show_conflict(self, failure: Failure) -> None:
         theirs = failure.theirs or ""
@@ -1303,9 +1233,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             if answer == "mine":
                 self._leave_when_saved(self._save(instead_of=theirs))
             elif answer == "theirs":
-                self._subject.wrote(self._target.path, theirs)
                 self._is_newer = True
-                self.action_discard()
+                self._show_saved(self._editing.take_theirs(theirs))
                 self.say("Their text is kept. ^z brings yours back.")
             else:
                 self.say("Not saved: your text is here, theirs is below.", error=True)
@@ -1329,7 +1258,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             progress = self._queue.progress
             place = " · ".join(filter(None, (progress, place.partition(",")[0])))
         read_only, width = self._session.read_only, self.size.width - 2
-        titles = self._saves.titles_on(self.urn)
+        titles = self._saves.titles(self.urn)
         saving = f"saving {', '.join(titles)} …" if titles else ""
         state = ", ".join(filter(None, (draft, saving)))
         title = editor_heading(self._target, place, state, read_only=read_only, width=width)
@@ -1357,7 +1286,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     def _failures_text(self) -> Text:
         failures = self._saves.failed.values()
-        parts = [f"{failure.save.title} ({_reason(failure)})" for failure in failures]
+        parts = [f"{failure.save.title(self.urn)} ({_reason(failure)})" for failure in failures]
         where = "^g goes there" if self._paths_of_failures else "F4 lists them after you leave"
         return line_text(f"Not saved, kept as drafts; {where}: {'; '.join(parts)}" if parts else "")
 
@@ -1365,7 +1294,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if self._queue is not None:
             self.query_one(AllDone).update(self._queue_end())
             return
-        missing = self._undocumented
+        missing = self._editing.undocumented
         name = line_text(self._subject.entity.name, "bold")
         if self._paths_of_failures:
             text = Text.assemble("Not every description of ", name, " was saved; ")
@@ -1395,7 +1324,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         text = Text()
         if self._saves.failed:
             text.append("That was the last one, and not every description was saved.")
-        elif self._first_left_out is not None:
+        elif self._editing.first_left_out is not None:
             text.append("That was the last one. Some were left without a description; ")
             text.append("^n", "bold").append(" goes to the first.")
         else:
@@ -1408,12 +1337,6 @@ def _reason(failure: Failure) -> str:
     if failure.theirs is not None:
         return "somebody else changed it meanwhile"
     return failure.reason
-
-
-# Among so many of the results after a table the next one is looked for, so many at a time.
-_RESULTS_LOOKED_AT = 100
-_RESULTS_AT_ONCE = 20
-_DOCUMENTED_ASPECTS = ("schemaMetadata", "editableSchemaMetadata", "status")
 
 
 class EditorLauncher:
@@ -1438,17 +1361,17 @@ class EditorLauncher:
         self._open_page = open_page
         self._results = results
         self._drafts_changed = drafts_changed
-        self._keeper = DraftKeeper(session)
-        self._saves = Saves(
-            session,
-            self._keeper,
-            lambda work: app.run_worker(work, group="saves"),
-            self._show_save_result,
-        )
-        self._saved: list[Save] = []
+        self._drafts = TextDrafts("terminal", partial(Drafts.of_session, session))
         self._is_warned = False
         self._queue: DescriptionQueue | None = None
         self._queue_changed: Callable[[], object] | None = None
+
+    @cached_property
+    def _saves(self) -> Saves:
+        """Return the saves, once the catalog is open."""
+        saves = Saves(self._session.client, self._drafts, self._report)
+        saves.listeners.append(self._show_save_result)
+        return saves
 
     def edit(self, entity: "Entity", path: str | None) -> None:
         """Edit a description: a column's, or with no `path` the entity's own."""
@@ -1459,17 +1382,19 @@ class EditorLauncher:
             if how is not None:
                 start_worker(self._app, partial(self._after, how), group="edit")
 
-        subject = self._subject_of(entity)
-        screen = EditorScreen(
-            self._session,
-            subject,
-            path,
-            self._keeper,
-            self._saves,
-            self._next_table,
-            self._view().columns.measured_of(entity),
-        )
-        self._app.push_screen(screen, go_on)
+        measured = self._view().columns.measured_of(entity)
+        self._app.push_screen(self._screen_of(entity, path, measured), go_on)
+
+    def _screen_of(
+        self,
+        entity: "Entity",
+        path: str | None,
+        measured: ColumnMeasurements | None = None,
+        queue: DescriptionQueue | None = None,
+    ) -> EditorScreen:
+        editing = EditSession(self._session.client, self._drafts, self._saves, queue)
+        subject = self._saves.descriptions(entity)
+        return EditorScreen(self._session, editing, subject, path, self._next_table, measured)
 
     def edit_queued(
         self, queue: DescriptionQueue, urn: Urn, path: str | None, changed: "Callable[[], object]"
@@ -1494,26 +1419,19 @@ class EditorLauncher:
             if how is not None and how.message:
                 self._session.say(how.message, error=how.error)
 
-        screen = EditorScreen(
-            self._session,
-            self._subject_of(entity),
-            path,
-            self._keeper,
-            self._saves,
-            self._next_table,
-            queue=queue,
-            subject_of=self._subject_of,
-        )
-        self._app.push_screen(screen, report_outcome)
+        self._app.push_screen(self._screen_of(entity, path, queue=queue), report_outcome)
 
-    def _subject_of(self, entity: "Entity") -> Descriptions:
-        """Return the descriptions of an entity, with saves that were made after it was read or are
-        pending."""
-        subject = Descriptions(entity)
-        for save in (*self._saved, *self._saves.pending_of(entity.urn)):
-            if save.target.urn == entity.urn:
-                subject.wrote(save.target.path, save.text)
-        return subject
+    async def _report(self, doing: str, work: "Coroutine[None, None, None]") -> str:
+        """Do something for a save, which shows what went wrong."""
+        sentences: list[str] = []
+
+        def tell(sentence: str) -> bool:
+            sentences.append(sentence)
+            return doing.startswith("saving")
+
+        with self._session.reporting(doing, tell):
+            await work
+        return sentences[0] if sentences else ""
 
     def show_drafts(self) -> None:
         """Show the drafts."""
@@ -1539,12 +1457,14 @@ class EditorLauncher:
         """Store the typed text as a draft, and wait at most `seconds` for pending saves; return
         whether it is safe to quit. If a draft cannot be written, the first call shows a message and
         the second allows quitting."""
+        if not self._has_edited:
+            return True
         for screen in self._editors:
             await screen.catch_up()
             if not await screen.keep_draft():
                 return False
         await self._saves.finish(seconds)
-        lost = [save.title for save in self._saves.without_draft.values()]
+        lost = [line(save.target.title) for save in self._saves.without_draft.values()]
         if lost and not self._is_warned:
             self._is_warned = True
             self._session.say(
@@ -1557,8 +1477,15 @@ class EditorLauncher:
     @property
     def unsaved(self) -> list[str]:
         """Return the names of the saves that failed or got no response, and are drafts."""
-        failed = [failure.save.title_on(None) for failure in self._saves.failed.values()]
-        return list(dict.fromkeys([*failed, *self._saves.titles_on(None)]))
+        if not self._has_edited:
+            return []
+        failed = [failure.save.title(None) for failure in self._saves.failed.values()]
+        return list(dict.fromkeys([*failed, *self._saves.titles(None)]))
+
+    @property
+    def _has_edited(self) -> bool:
+        """Return whether an editor was opened."""
+        return "_saves" in vars(self)
 
     @property
     def _editors(self) -> list[EditorScreen]:
@@ -1566,33 +1493,28 @@ class EditorLauncher:
 
     def _show_save_result(self, save: Save, failure: Failure | None) -> None:
         """Report the end of a save on the current screen."""
-        if failure is None:
-            self._saved.append(save)
-            if self._queue is not None and self._queue_changed is not None:
-                self._queue.wrote(save.key, save.text)
-                self._queue_changed()
-        editors = self._editors
-        for screen in editors:
-            screen.show_save_result(save, failure)
-        if editors:
+        if failure is None and self._queue is not None and self._queue_changed is not None:
+            self._queue.wrote(save.key, save.text)
+            self._queue_changed()
+        if self._editors:
             return
+        sentence = line(save_sentence(save, failure, save.target.urn))
         if failure is None:
-            self._session.say_saved(f"Saved {save.title}.", undo="")
-            if not self._saves.pending_of(save.target.urn):
+            self._session.say_saved(sentence, undo="")
+            if not self._saves.is_pending_of(save.target.urn):
                 refreshing: WorkType[None] = partial(self._refresh, save.target.urn)
                 self._app.run_worker(refreshing, group="edit")
         else:
-            sentence = f"Not saved: {save.title}. {failure.reason}"
             end = "" if sentence.endswith(".") else "."
             self._session.say(f"{sentence}{end} It is kept as a draft; F4 lists it.", error=True)
         self._drafts_changed()
 
     async def _refresh(self, urn: Urn, *, is_newer: bool = False) -> None:
         """Refresh an entity after a save, if it is open."""
-        saves = [save for save in self._saved if save.target.urn == urn]
+        saves = self._saves.saved_of(urn)
         if (saves or is_newer) and self._view().urn == urn:
             await self._view().refresh_entity()
-        self._saved = [save for save in self._saved if save not in saves]
+        self._saves.note_read(saves)
 
     async def _after(self, left: EditorOutcome) -> None:
         self._drafts_changed()
@@ -1607,23 +1529,8 @@ class EditorLauncher:
             self._session.say_saved(left.message, undo="", error=left.error)
 
     async def _next_table(self, after: Urn) -> Descriptions | None:
-        """Return the next result with an undocumented column, from the top again after the last;
-        one request per twenty results, and one for the entity."""
-        urns = [urn for urn in self._results() if urn.entity_type == "dataset"]
-        at = urns.index(after) + 1 if after in urns else 0
-        ahead = [urn for urn in (*urns[at:], *urns[:at]) if urn != after][:_RESULTS_LOOKED_AT]
-        catalog = await self._session.catalog()
-        for start in range(0, len(ahead), _RESULTS_AT_ONCE):
-            entities = await catalog.entities(
-                ahead[start : start + _RESULTS_AT_ONCE], _DOCUMENTED_ASPECTS
-            )
-            for urn in ahead[start : start + _RESULTS_AT_ONCE]:
-                entity = entities.get(urn)
-                if entity is None or entity.removed or schema_of(entity) is None:
-                    continue
-                if self._subject_of(entity).undocumented:
-                    return self._subject_of(await catalog.entity(urn))
-        return None
+        """Return the next result with an undocumented column."""
+        return await self._saves.next_undocumented(self._results(), after)
 
     async def _go_on_with(self, stored: StoredDraft) -> None:
         """Open the description of a draft, even if the entity no longer exists."""
@@ -1635,7 +1542,7 @@ class EditorLauncher:
         entity = await self._read_for_editor(urn)
         if entity is None:
             return
-        if await self._keeper.take(stored):
+        if await self._drafts.take(stored):
             self._open_page(urn)
             self.edit(entity, stored.draft.path)
         else:

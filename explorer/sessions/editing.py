@@ -1,0 +1,739 @@
+"""One text: the description of an entity or of a column is typed, kept as a draft, saved, and set
+against what somebody else saved meanwhile; and the texts of a table, one after another.
+
+What is typed is on disk before anything is sent. A save has the text that it replaces as its
+precondition, and goes on in the background while its writer turns to another text.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Protocol, TypeVar
+
+from explorer.client.display import line
+from explorer.client.editable import TextConflict, column_text, place_of, stored_description
+from explorer.errors import CatalogError, InvalidInput, Unusable
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.sessions.base import Session, SessionState, action
+from explorer.stewardship.drafts import Draft, Drafts, StoredDraft
+from explorer.views.columns import schema_of
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+
+__all__ = [
+    "READ_ONLY",
+    "DescriptionQueue",
+    "DescriptionTarget",
+    "Descriptions",
+    "EditSession",
+    "EditState",
+    "Failure",
+    "Key",
+    "OpenText",
+    "Save",
+    "Saves",
+    "TextDrafts",
+    "save_sentence",
+]
+
+READ_ONLY: Final = "Nothing can be saved: this server is open read-only."
+
+Key = tuple[str, str | None]
+"""Which description: the URN of its entity, and the field path of its column or None."""
+
+
+class DescriptionQueue(Protocol):
+    """Descriptions to be written one after another, of any number of entities."""
+
+    def after(self, key: Key, but: Container[Key] = ()) -> Key | None:
+        """Return the next description without those in `but` and those already written, from the
+        top again after the last; None if there is no other."""
+        ...
+
+    @property
+    def progress(self) -> str:
+        """Return how much is left to write, in words."""
+        ...
+
+    def wrote(self, key: Key, text: str) -> None:
+        """Record `text` as the description on the server."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionTarget:
+    """One description: an entity's, or that of its column at the field path `path`.
+
+    `edited` is the edited text exactly as stored, `ingested` the ingested text; each is empty if
+    there is none.
+    """
+
+    urn: Urn
+    name: str
+    path: str | None
+    column: str
+    ingested: str
+    edited: str
+
+    @property
+    def key(self) -> Key:
+        """Return the key of the description."""
+        return str(self.urn), self.path
+
+    @property
+    def text(self) -> str:
+        """Return the effective text, with which editing starts."""
+        return self.edited if self.edited.strip() else self.ingested
+
+    @property
+    def title(self) -> str:
+        """Return its name for messages."""
+        return self.column or self.name
+
+    @property
+    def full_title(self) -> str:
+        """Return its name for messages elsewhere than on its page: `zip of orders`."""
+        return f"{self.column} of {self.name}" if self.column else self.name
+
+
+class Descriptions:
+    """The descriptions of one entity, and the order of its columns in the editor."""
+
+    def __init__(self, entity: "Entity") -> None:
+        self.entity = entity
+        self._written: dict[str | None, str] = {}
+        self._order = [column.path.raw for column in entity.schema]
+
+    def target(self, path: str | None) -> DescriptionTarget:
+        """Return the current description."""
+        entity = self.entity
+        if path is None:
+            edited, ingested = _texts(entity)
+            column = ""
+        else:
+            schema_column = entity.schema.column(path)
+            column = schema_column.path.simple if schema_column else FieldPath(path).simple
+            edited = column_text(entity.column_edits, path) or ""
+            ingested = (schema_column.ingested or "") if schema_column else ""
+        edited = self._written.get(path, edited)
+        return DescriptionTarget(entity.urn, entity.name, path, column, ingested, edited)
+
+    def wrote(self, path: str | None, text: str) -> None:
+        """Record `text` as the edited text: it is on the server, or being saved."""
+        self._written[path] = text
+
+    def neighbour(self, path: str | None, step: int) -> str | None:
+        """Return the column some steps away in schema order; None past the ends."""
+        if path not in self._order:
+            return None
+        at = self._order.index(path) + step
+        return self._order[at] if 0 <= at < len(self._order) else None
+
+    def undocumented_after(self, path: str | None, but: Container[str] = ()) -> str | None:
+        """Return the next column without a description that is not in `but`, from the top again
+        after the last."""
+        at = self._order.index(path) + 1 if path in self._order else 0
+        ahead = [*self._order[at:], *self._order[: max(at - 1, 0)]]
+        return next(
+            (column for column in ahead if column not in but and not self._has_text(column)), None
+        )
+
+    @property
+    def undocumented(self) -> list[str]:
+        """Return the columns without a description, in schema order."""
+        return [column for column in self._order if not self._has_text(column)]
+
+    def place(self, path: str | None) -> str:
+        """Return the position of a column, and how many columns lack a description, in words."""
+        if path not in self._order:
+            return ""
+        missing = len(self.undocumented)
+        wanting = f"{missing} undocumented" if missing else "all documented"
+        return f"column {self._order.index(path) + 1} of {len(self._order)}, {wanting}"
+
+    def _has_text(self, path: str) -> bool:
+        column = self.entity.schema.column(path)
+        ingested = column.ingested if column else None
+        edited = self._written.get(path, (column.edited or "") if column else "")
+        return bool(edited.strip() or (ingested or "").strip())
+
+
+def _texts(entity: "Entity") -> tuple[str, str]:
+    """Return the edited and the ingested descriptions of an entity."""
+    aspect = place_of(entity.urn, None).aspect
+    edited = place_of(entity.urn, None).text(entity.raw(aspect) or {}) or ""
+    # Some entities have one text only, whoever wrote it.
+    apart = "ditable" in aspect
+    return edited, entity.ingested_description if apart else ""
+
+
+_Given = ParamSpec("_Given")
+_Gives = TypeVar("_Gives")
+
+# One thread for all: of two texts of one draft the later is written last, also where a disk is
+# so slow that somebody has typed on meanwhile.
+_DISK = ThreadPoolExecutor(1, "drafts")
+
+
+class TextDrafts:
+    """Reads and writes the drafts of a catalog, in the order of the calls. A call applies to the
+    description and the texts passed to it, whatever is open since.
+
+    `program` is what texts are typed in, such as "terminal"; `find` returns where the drafts are;
+    it is asked at each call, because that changes once it is known which catalog it is.
+    """
+
+    def __init__(self, program: str, find: Callable[[], Drafts]) -> None:
+        self._program = program
+        self._find = find
+
+    async def read(self, target: DescriptionTarget) -> Draft | None:
+        """Return the draft of a text, None if there is none."""
+        return await self._run(Drafts.read, *target.key)
+
+    async def keep(self, target: DescriptionTarget, base: str, text: str) -> None:
+        """Store a draft that started from `base`; raises `StorageFault` if that fails."""
+        names = (target.name, target.column, self._program)
+        await self._run(Drafts.keep, Draft(*target.key, base, text, *names))
+
+    async def drop(self, target: DescriptionTarget, text: str | None = None) -> None:
+        """Delete the draft of a description; with `text`, only if the draft has that text."""
+        await self._run(Drafts.drop, *target.key, text)
+
+    async def take(self, stored: StoredDraft) -> bool:
+        """Make a draft the one that `read` returns; return whether no other program has it."""
+        return await self._run(Drafts.take, stored)
+
+    async def _run(
+        self,
+        work: Callable[Concatenate[Drafts, _Given], _Gives],
+        *given: _Given.args,
+        **named: _Given.kwargs,
+    ) -> _Gives:
+        def do() -> _Gives:
+            return work(self._find(), *given, **named)
+
+        return await asyncio.get_running_loop().run_in_executor(_DISK, do)
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """A save, fixed when it was asked for: the description, the edited text that the writer started
+    from, and the new text."""
+
+    target: DescriptionTarget
+    base: str
+    text: str
+
+    @property
+    def key(self) -> Key:
+        """Return the key of the description, which its draft has too."""
+        return self.target.key
+
+    def title(self, urn: Urn | None) -> str:
+        """Return the name of the description on the page of an entity, or on none: `zip of
+        orders`."""
+        target = self.target
+        return line(target.title if target.urn == urn else target.full_title)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A save that the server did not acknowledge; its text is a draft. `reason` is a sentence, and
+    `theirs` the text that somebody else saved, if that is the reason; with the URN of its `author`
+    and its time `at`, if the server reports them.
+
+    `server_text` is the last known edited text on the server, `base` the one that the writer
+    started from, which a further save replaces.
+    """
+
+    save: Save
+    reason: str
+    server_text: str
+    base: str
+    theirs: str | None = None
+    author: str | None = None
+    at: datetime | None = None
+
+
+def save_sentence(save: Save, failure: Failure | None, urn: Urn | None) -> str:
+    """Return how a save ended, on the page of an entity or on none."""
+    title = save.title(urn)
+    return f"Saved {title}." if failure is None else f"Not saved: {title}. {failure.reason}"
+
+
+@dataclass(slots=True)
+class _PendingSave:
+    save: Save
+    draft_written: "asyncio.Task[None]"
+    done: "asyncio.Future[Failure | None]"
+    is_acknowledged: bool = False
+    """The server has the text; what is left to do is to remove its draft."""
+
+
+@dataclass(slots=True)
+class _ServerText:
+    """What is known of a text on the server: the edited text read or acknowledged last, the one
+    that the writer started from, and those that were sent without a response."""
+
+    present: str
+    base: str
+    sent: set[str] = field(default_factory=set)
+
+
+Perform = Callable[[str, Coroutine[None, None, None]], Awaitable[str]]
+"""Does something, such as “saving zip”, and returns what went wrong, "" if nothing did."""
+
+
+async def _perform(doing: str, work: Coroutine[None, None, None]) -> str:
+    del doing
+    try:
+        await work
+    except CatalogError as error:
+        return str(error)
+    return ""
+
+
+class Saves:
+    """Writes texts to the server in the background, one at a time.
+
+    A save is fixed when it is queued: nothing later changes or cancels it. Its draft is written
+    before the request and removed when the server has acknowledged the text. Each of `listeners` is
+    called at the end of each save, with the failure if it failed.
+    """
+
+    def __init__(
+        self, catalog: "AsyncCatalog", drafts: TextDrafts, perform: Perform = _perform
+    ) -> None:
+        self._catalog = catalog
+        self._drafts = drafts
+        self._perform = perform
+        self.listeners: list[Callable[[Save, Failure | None], None]] = []
+        self._waiting: deque[_PendingSave] = deque()
+        self._server_texts: dict[Key, _ServerText] = {}
+        self._writing: asyncio.Task[None] | None = None
+        self._saved: list[Save] = []
+        self.failed: dict[Key, Failure] = {}
+        """The texts that were not saved and not given up since, the oldest first."""
+        self.without_draft: dict[Key, Save] = {}
+        """Those of which no draft could be written either."""
+
+    def put(self, save: Save) -> "asyncio.Future[Failure | None]":
+        """Queue a save; the future returns its failure, or None."""
+        done: asyncio.Future[Failure | None] = asyncio.get_running_loop().create_future()
+        text = self._server_texts.setdefault(save.key, _ServerText(save.target.edited, save.base))
+        if self.pending(save.key) is None and save.base not in text.sent:
+            text.base = save.base
+        self.failed.pop(save.key, None)
+        # At once, so that a later draft of the same text is written after this one.
+        self._waiting.append(_PendingSave(save, asyncio.create_task(self._keep(save)), done))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_all())
+        return done
+
+    def pending(self, key: Key) -> "asyncio.Future[Failure | None] | None":
+        """Return the future of the last pending save of a text; None if there is none."""
+        futures = [pending.done for pending in self._waiting if pending.save.key == key]
+        return futures[-1] if futures else None
+
+    def base(self, key: Key) -> str | None:
+        """Return the edited text from which the pending saves of a text started; None if the server
+        has acknowledged all of them."""
+        of_key = [pending for pending in self._waiting if pending.save.key == key]
+        return self._server_texts[key].base if of_key and not of_key[-1].is_acknowledged else None
+
+    def is_pending_of(self, urn: Urn) -> bool:
+        """Return whether there are pending saves of an entity."""
+        return any(pending.save.target.urn == urn for pending in self._waiting)
+
+    def titles(self, urn: Urn | None) -> list[str]:
+        """Return the names of the pending saves, each once; see `Save.title`."""
+        return list(dict.fromkeys(pending.save.title(urn) for pending in self._waiting))
+
+    def forget(self, key: Key) -> None:
+        """Forget a failed save, because its writer chose another text."""
+        self.failed.pop(key, None)
+        self.without_draft.pop(key, None)
+
+    def descriptions(self, entity: "Entity") -> Descriptions:
+        """Return the descriptions of an entity, with the saves that were made after it was read or
+        are pending."""
+        subject = Descriptions(entity)
+        for save in (*self._saved, *(pending.save for pending in self._waiting)):
+            if save.target.urn == entity.urn:
+                subject.wrote(save.target.path, save.text)
+        return subject
+
+    def saved_of(self, urn: Urn) -> list[Save]:
+        """Return the saves of an entity that `note_read` was not told of."""
+        return [save for save in self._saved if save.target.urn == urn]
+
+    def note_read(self, saves: Sequence[Save]) -> None:
+        """Take note that an entity was read since these saves."""
+        self._saved = [save for save in self._saved if save not in saves]
+
+    async def next_undocumented(self, urns: Sequence[Urn], after: Urn) -> Descriptions | None:
+        """Return the next of some entities that has an undocumented column, from the top again
+        after the last; one request per twenty entities, and one for the one that is returned."""
+        tables = [urn for urn in urns if urn.entity_type == "dataset"]
+        at = tables.index(after) + 1 if after in tables else 0
+        ahead = [urn for urn in (*tables[at:], *tables[:at]) if urn != after][:_MOST_LOOKED_AT]
+        for start in range(0, len(ahead), _LOOKED_AT_ONCE):
+            some = ahead[start : start + _LOOKED_AT_ONCE]
+            entities = await self._catalog.entities(some, _DOCUMENTED_ASPECTS)
+            for urn in some:
+                entity = entities.get(urn)
+                if entity is None or entity.removed or schema_of(entity) is None:
+                    continue
+                if self.descriptions(entity).undocumented:
+                    return self.descriptions(await self._catalog.entity(urn))
+        return None
+
+    async def finish(self, seconds: float) -> int:
+        """Wait until everything is saved, at most `seconds` once the drafts are written; return the
+        number of pending saves."""
+        if self._waiting:
+            await asyncio.wait([pending.draft_written for pending in self._waiting])
+            await asyncio.wait([pending.done for pending in self._waiting], timeout=seconds)
+        return len(self._waiting)
+
+    async def _keep(self, save: Save) -> None:
+        async def keep() -> None:
+            try:
+                await self._drafts.keep(save.target, save.base, save.text)
+            except Unusable:
+                self.without_draft[save.key] = save
+                raise
+            self.without_draft.pop(save.key, None)
+
+        await self._perform(_KEEPING, keep())
+
+    async def _write_all(self) -> None:
+        while self._waiting:
+            pending = self._waiting[0]
+            save = pending.save
+            # A save does not depend on its draft: where none can be written, that was told.
+            await asyncio.wait([pending.draft_written])
+            try:
+                failure = await self._write(save)
+            except Exception as error:  # noqa: BLE001 - whoever waits for it gets it
+                # A fault of ours ends this save alone.
+                self._waiting.popleft()
+                pending.done.set_exception(error)
+                continue
+            if failure is None:
+                # Before the draft goes: whoever keeps a text meanwhile is to know that the
+                # server has it, and not to write its draft again behind the removal.
+                pending.is_acknowledged = True
+                drop = self._drafts.drop(save.target, save.text)
+                await self._perform("removing the draft", drop)
+                self._saved.append(save)
+            self._waiting.popleft()
+            if failure is not None and self.pending(save.key) is None:
+                self.failed[save.key] = failure
+            pending.done.set_result(failure)
+            for listener in tuple(self.listeners):
+                listener(save, failure)
+
+    async def _write(self, save: Save) -> Failure | None:
+        """Write a text if the server has the one that it started from, or another one of the same
+        writer: an earlier save that was lost, or whose response was. Return the failure, if any."""
+        key, text = save.key, self._server_texts[save.key]
+        conflict: TextConflict | None = None
+
+        async def write() -> None:
+            nonlocal conflict
+            conflict = await self._describe(save, save.base)
+            if conflict is not None and conflict.theirs in {text.base, *text.sent}:
+                conflict = await self._describe(save, conflict.theirs)
+
+        reason = await self._perform(f"saving {save.title(save.target.urn)}", write())
+        if conflict is not None:
+            text.present = conflict.theirs
+            text.sent.clear()
+            reason, theirs = _CHANGED_MEANWHILE, conflict.theirs
+            return Failure(save, reason, theirs, text.base, theirs, conflict.author, conflict.at)
+        if reason:
+            text.sent.add(save.text)
+            return Failure(save, reason, text.present, text.base)
+        self.without_draft.pop(key, None)
+        self._server_texts[key] = _ServerText(save.text, save.text)
+        return None
+
+    async def _describe(self, save: Save, instead_of: str) -> TextConflict | None:
+        target = save.target
+        try:
+            await self._catalog.describe(
+                target.urn, save.text, column=target.path, instead_of=instead_of
+            )
+        except TextConflict as conflict:
+            return conflict
+        return None
+
+
+_KEEPING: Final = "keeping the draft"
+_CHANGED_MEANWHILE: Final = "Somebody else changed it meanwhile."
+# Among so many of the entities after a table the next one is looked for, so many at a time.
+_MOST_LOOKED_AT: Final = 100
+_LOOKED_AT_ONCE: Final = 20
+_DOCUMENTED_ASPECTS: Final = ("schemaMetadata", "editableSchemaMetadata", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenText:
+    """A text that is being written: what it describes, the effective text that is saved or on its
+    way (`start`), the edited text that a save replaces (`base`), and what is typed (`text`).
+
+    One that `is_resumed` is a draft that was found; if it `is_overtaken`, somebody changed the
+    text since it was begun.
+    """
+
+    target: DescriptionTarget
+    start: str
+    base: str
+    text: str
+    is_resumed: bool = False
+    is_overtaken: bool = False
+
+    @classmethod
+    def of(cls, target: DescriptionTarget) -> "OpenText":
+        """Return the present text of a description."""
+        return cls(target, target.text, target.edited, target.text)
+
+    @property
+    def is_typed(self) -> bool:
+        """Return whether what is typed is not saved."""
+        return self.text != self.start
+
+    def remark(self, revert: str) -> str:
+        """Return what is said of a draft that was found, "" of any other text. `revert` is what a
+        front end calls `EditSession.discard`."""
+        if not self.is_resumed:
+            return ""
+        sentence = f"This is your unsaved draft; {revert} reverts to the saved text."
+        return f"{sentence} The saved text has changed since." if self.is_overtaken else sentence
+
+
+@dataclass(frozen=True, slots=True)
+class EditState(SessionState):
+    """The texts that were opened, by their descriptions, and which is open: None before the first,
+    and after the last was closed. `is_found` once it is known whether the open one has a draft."""
+
+    key: Key | None = None
+    texts: Mapping[Key, OpenText] = field(default_factory=lambda: MappingProxyType({}))
+    is_found: bool = False
+
+    @property
+    def text(self) -> OpenText | None:
+        """Return the text that is open."""
+        return None if self.key is None else self.texts.get(self.key)
+
+
+class EditSession(Session[EditState]):
+    """Somebody writes descriptions, one after another. What is typed is on disk at every pause; a
+    save is handed to `saves` with the text as it is at that moment, and another text can be opened
+    at once.
+
+    With a `queue` that gives what comes after a text, in whichever entity.
+    """
+
+    def __init__(
+        self,
+        catalog: "AsyncCatalog",
+        drafts: TextDrafts,
+        saves: Saves,
+        queue: DescriptionQueue | None = None,
+    ) -> None:
+        super().__init__(catalog, EditState())
+        self._drafts = drafts
+        self.saves = saves
+        self.queue = queue
+        self.subject: Descriptions | None = None
+        """The descriptions of the entity whose text is open."""
+        self._passed: set[Key] = set()
+        self._opening: object = None
+        saves.listeners.append(self._note_end)
+
+    def close(self) -> None:
+        """End it; pending saves go on."""
+        super().close()
+        if self._note_end in self.saves.listeners:
+            self.saves.listeners.remove(self._note_end)
+
+    def why_not(self, name: str) -> str:
+        """Return why an action is not possible now; empty if it is."""
+        if name == "save" and self.catalog.read_only:
+            return READ_ONLY
+        return ""
+
+    @property
+    def text(self) -> OpenText:
+        """Return the open text. Raises `InvalidInput` if none is open."""
+        text = self.state.text
+        if text is None:
+            raise InvalidInput("no description is open; open one first")
+        return text
+
+    def begin(self, subject: Descriptions, path: str | None) -> OpenText:
+        """Turn to another text at once, as it is on the server; `resume` finds its draft."""
+        if self.subject is not subject:
+            self.subject = subject
+            if self.queue is None:
+                self._passed.clear()
+        text = OpenText.of(subject.target(path))
+        self._opening = object()
+        self._passed.add(text.target.key)
+        self._put(text, key=text.target.key, is_found=False)
+        return text
+
+    async def resume(self) -> bool:
+        """Go on with the draft of the open text, if there is one: of an earlier program, of another
+        one, or of a save that failed. Return whether the text is still open then."""
+        opening, target = self._opening, self.text.target
+        draft = None
+        try:
+            draft = await self._drafts.read(target)
+        finally:
+            is_open = opening is self._opening
+            if is_open:
+                failure = self.saves.failed.get(target.key)
+                if draft is None and failure is not None:
+                    # The disk was full when it should have been kept.
+                    draft = Draft(*target.key, failure.save.base, failure.save.text)
+                text = self.text
+                if draft is not None and draft.text != text.start:
+                    is_overtaken = draft.base != text.base
+                    text = replace(text, base=draft.base, text=draft.text, is_resumed=True)
+                    text = replace(text, is_overtaken=is_overtaken)
+                    draft = None
+                self._put(text, is_found=True)
+        if is_open and draft is not None and self.saves.pending(target.key) is None:
+            # It was saved, but the answer came when nobody listened any more.
+            await self._drafts.drop(target, draft.text)
+        return opening is self._opening
+
+    @action("Keep what is typed as a draft", in_turn=False)
+    async def type(self, typed: str, key: Key | None = None) -> None:
+        """Note what is typed, of the open text or of another one that was opened, and have it on
+        disk. Raises `StorageFault` if it cannot be kept there."""
+        text = self.text if key is None else self.state.texts[key]
+        self._put(replace(text, text=typed))
+        base = self.saves.base(text.target.key)
+        if typed != text.start or base is not None:
+            await self._drafts.keep(text.target, text.base if base is None else base, typed)
+        else:
+            await self._drafts.drop(text.target)
+
+    def put(
+        self, typed: str, instead_of: str | None = None
+    ) -> "asyncio.Future[Failure | None] | None":
+        """Put the open text as it is typed on its way to the server; return its end, also of one
+        that is on its way already. None where it is as it was.
+
+        It is written only in place of the text that it was begun from, or of `instead_of`. Blanks
+        alone are no description.
+        """
+        text, described = self.text, stored_description(typed)
+        target = text.target
+        if described == text.start and instead_of is None:
+            self._put(replace(text, text=described))
+            return self.saves.pending(target.key)
+        base = text.base if instead_of is None else instead_of
+        done = self.saves.put(Save(target, base, described))
+        if self.subject is not None:
+            self.subject.wrote(target.path, described)
+        self._put(OpenText(target, described, described, described))
+        return done
+
+    @action("Save the text, in place of the one that it was begun from", in_turn=False)
+    async def save(self, typed: str, instead_of: str | None = None) -> Failure | None:
+        """Save the open text, and return why that failed, None if it is saved; see `put`."""
+        done = self.put(typed, instead_of)
+        if done is not None:
+            # Whoever is told to wait no more leaves the save alone.
+            await asyncio.wait([done])
+        return None if done is None else done.result()
+
+    def discard(self) -> OpenText:
+        """Revert to the saved text. Its draft goes when that is typed."""
+        target = self.text.target
+        self.saves.forget(target.key)
+        text = self._fresh(target)
+        self._put(text)
+        return text
+
+    def take_theirs(self, theirs: str) -> OpenText:
+        """Go on with the text that somebody else saved."""
+        if self.subject is not None:
+            self.subject.wrote(self.text.target.path, theirs)
+        return self.discard()
+
+    @property
+    def following(self) -> Key | None:
+        """Return the next description without a text that was not opened before."""
+        target = self.text.target
+        if self.queue is not None:
+            return self.queue.after(target.key, self._passed)
+        if self.subject is None:
+            return None
+        passed = {path for _, path in self._passed if path is not None}
+        path = self.subject.undocumented_after(target.path, passed)
+        return None if path is None else (target.key[0], path)
+
+    @property
+    def first_left_out(self) -> Key | None:
+        """Return the first text that was left without a description."""
+        if self.queue is not None:
+            return self.queue.after(self.text.target.key)
+        left_out = self.undocumented
+        return (self.text.target.key[0], left_out[0]) if left_out else None
+
+    def begin_again(self) -> None:
+        """Count no text of the queue as opened before."""
+        if self.queue is not None:
+            self._passed.clear()
+
+    @property
+    def undocumented(self) -> list[str]:
+        """Return the columns of this table without a description, but for those that were not
+        saved."""
+        failed = self.unsaved_paths
+        paths = self.subject.undocumented if self.subject is not None else []
+        return [path for path in paths if path not in failed]
+
+    @property
+    def unsaved_paths(self) -> list[str]:
+        """Return the columns of this table whose saves failed."""
+        urn = self.text.target.key[0]
+        return [path for of, path in self.saves.failed if of == urn and path]
+
+    def _fresh(self, target: DescriptionTarget) -> OpenText:
+        subject = self.subject
+        if subject is not None and subject.entity.urn == target.urn:
+            target = subject.target(target.path)
+        return OpenText.of(target)
+
+    def _put(self, text: OpenText, **changes: object) -> None:
+        texts = MappingProxyType({**self.state.texts, text.target.key: text})
+        self.replace(texts=texts, **changes)
+
+    def _note_end(self, save: Save, failure: Failure | None) -> None:
+        """Tell how a save ended; the text of one that failed counts as not saved."""
+        subject, text, urn = self.subject, self.state.texts.get(save.key), save.target.urn
+        is_here = subject is not None and subject.entity.urn == urn
+        if failure is not None and self.saves.pending(save.key) is None:
+            if subject is not None and is_here:
+                subject.wrote(save.target.path, failure.server_text)
+            if text is not None:
+                fresh = self._fresh(save.target)
+                text = replace(text, target=fresh.target, start=fresh.start, base=failure.base)
+                self._put(text)
+        sentence = save_sentence(save, failure, urn if is_here else None)
+        self.say(sentence, is_error=failure is not None, is_saved=failure is None)
