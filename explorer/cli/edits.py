@@ -55,9 +55,6 @@ from explorer.client.journal import (
     JournalSave,
     entries_with,
     is_undone,
-    last_save,
-    last_undo,
-    not_offered,
     one_save,
     saves_of,
     standing_part,
@@ -78,9 +75,10 @@ from explorer.files import replace_file
 from explorer.metadata.names import singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
+from explorer.sessions.undo import UndoOutcome, UndoQuestion, UndoSession
 from explorer.views.columns import earlier_words
 from explorer.views.diff import text_diff
-from explorer.views.journal import edit_place, journal_table, undo_preview, value_words
+from explorer.views.journal import edit_place, journal_table, value_words
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -969,26 +967,19 @@ def undo_edits(
     refuse_read_only(target)
     with target.open() as catalog:
         entries = list(keep_journal(catalog))
-        current = catalog.known_as()
-        save = last_save(entries, current) if edit_id is None else _find_save(entries, edit_id)
-        if save is None:
-            raise NotFound(
-                f"nothing left to undo on {current.address}{not_offered(entries, current)}; "
-                "catalog undo --list shows all edits"
-            )
-        if why := save.made_on.why_not(current):
-            raise InvalidInput(
-                f"edit {save.id} cannot be undone here: {why} "
-                "(select a server with --url or --profile)"
-            )
-        edits, save = _undo_first_possible(
-            catalog, save, is_redo=False, is_named=edit_id is not None, asks=asks, force=force
-        )
+        undoing = UndoSession(catalog.core)
+        if edit_id is None:
+            question = catalog.wait(undoing.ask_last())
+            hint = "catalog undo --list shows all edits"
+        else:
+            question, hint = _ask_about(catalog, undoing, _find_save(entries, edit_id)), ""
+        outcome = _undo(catalog, undoing, question, hint, asks=asks, force=force)
         # Told first: it is undone, whether or not its changeset can note it.
-        _report_undo(edits, "undone", as_json=as_json)
-        reopened = _reopen_changeset(catalog, save)
-    if reopened:
-        note(f"{counted(reopened, 'change')} of the changeset can be decided again")
+        _report_undo(outcome.edits, "undone", as_json=as_json)
+    if outcome.fault is not None:
+        raise outcome.fault
+    if outcome.reopened:
+        note(outcome.reopened)
 
 
 def redo_edits(target: Target, *, asks: bool, force: bool, as_json: bool) -> None:
@@ -1000,67 +991,71 @@ def redo_edits(target: Target, *, asks: bool, force: bool, as_json: bool) -> Non
     """
     refuse_read_only(target)
     with target.open() as catalog:
-        entries, current = list(keep_journal(catalog)), catalog.known_as()
-        undo = last_undo(entries, current)
-        if undo is None:
-            raise NotFound(
-                f"nothing to redo on {current.address}: nothing was undone, or something else was "
-                "saved since; to undo an earlier undo, find its ID with catalog undo --list and "
-                "run catalog undo ID"
-            )
-        edits, _ = _undo_first_possible(
-            catalog, undo, is_redo=True, is_named=False, asks=asks, force=force
+        keep_journal(catalog)
+        undoing = UndoSession(catalog.core)
+        question = catalog.wait(undoing.ask_last_undo())
+        hint = (
+            "to undo an earlier undo, find its ID with catalog undo --list and run catalog undo ID"
         )
-    _report_undo(edits, "redone", as_json=as_json)
+        outcome = _undo(catalog, undoing, question, hint, asks=asks, force=force)
+    _report_undo(outcome.edits, "redone", as_json=as_json)
 
 
-def _reopen_changeset(catalog: "Catalog", save: JournalSave) -> int:
-    """Make edits of a changeset that were undone undecided again; return their number."""
-    if not any(entry.approved_by or entry.proposed_by for entry in save.entries):
-        return 0
-    from explorer.stewardship import Stewardship
-    from explorer.stewardship.changeset import reopen_changeset_of
-
-    steward = Stewardship(catalog)
-    return steward.wait(reopen_changeset_of(steward.core.catalog, save))
-
-
-def _undo_first_possible(
+def _undo(
     catalog: "Catalog",
-    save: JournalSave,
+    undoing: UndoSession,
+    question: UndoQuestion | None,
+    hint: str,
     *,
-    is_redo: bool,
-    is_named: bool,
     asks: bool,
     force: bool,
-) -> tuple[tuple[Edit, ...], JournalSave]:
-    """Undo a save, or, unless it was named, the one before it if nothing of it can be undone; with
-    `is_redo` the saves are undos. Return the edits made and the save that they undo."""
-    following = catalog.last_undo if is_redo else catalog.last_save
-    while True:
+) -> UndoOutcome:
+    """Undo a save, or the one before it if nothing of it can be undone. `hint` is what to do where
+    there is none, which raises `NotFound`."""
+    while question is not None:
         if asks:
-            _ask_to_undo(catalog, save, is_redo=is_redo, is_last=not is_named)
+            _ask_to_undo(catalog, question)
         try:
-            return _undo_save(catalog, save, force=force), save
-        except NotFound as error:
-            # It counts as undone now, if the journal could note it.
-            before = None if is_named else following(everyone=True)
-            if before is None or before.id == save.id:
-                raise
-            done = "undo is past redoing" if is_redo else "save is past undoing"
-            note(line_text(f"the last {done}: {error}"))
-            save = before
+            outcome = catalog.wait(undoing.undo(question, force=force))
+        except TextConflict as conflict:
+            note(
+                Text(f"value after edit {question.save.id[:_SHORT_ID]}: "),
+                line_text(conflict.base, missing="nothing"),
+            )
+            note(Text("current value: "), line_text(conflict.theirs, missing="nothing"))
+            note(Text("value to restore: "), line_text(conflict.mine, missing="nothing"))
+            note(Text("nothing was written; --force overwrites the current value", "dim"))
+            raise
+        if outcome is not None:
+            return outcome
+        note(line_text(_last_sentence(undoing)))
+        question = undoing.state.question
+    raise NotFound(f"{_last_sentence(undoing)}; {hint}")
 
 
-def _ask_to_undo(catalog: "Catalog", save: JournalSave, *, is_redo: bool, is_last: bool) -> None:
+def _ask_about(catalog: "Catalog", undoing: UndoSession, save: JournalSave) -> UndoQuestion:
+    try:
+        return catalog.wait(undoing.ask(save))
+    except InvalidInput as error:
+        raise InvalidInput(f"{error} (select a server with --url or --profile)") from error
+
+
+def _last_sentence(undoing: UndoSession) -> str:
+    """Return the message of a session as a command tells it."""
+    message = undoing.state.message
+    sentence = message.sentence.removesuffix(".") if message is not None else ""
+    return f"{sentence[:1].lower()}{sentence[1:]}"
+
+
+def _ask_to_undo(catalog: "Catalog", question: UndoQuestion) -> None:
     """Show what the undo of a save does, and ask; end the command unless the answer is yes."""
-    preview = undo_preview(save, is_last=is_last, is_redo=is_redo)
-    note(Text(save.id[:_SHORT_ID], "bold"), Text("  "), line_text(preview.origin))
+    preview = question.preview()
+    note(Text(question.save.id[:_SHORT_ID], "bold"), Text("  "), line_text(preview.origin))
     for value in preview.values:
         note(Text("  "), line_text(value.title, "bold"), Text(": "), line_text(value.change))
     if preview.remaining:
         note(Text(f"  and {preview.remaining:,} more", "dim"))
-    verb, done = ("redo", "redone") if is_redo else ("undo", "undone")
+    verb, done = ("redo", "redone") if question.is_redo else ("undo", "undone")
     if not (sys.stdin and sys.stdin.isatty()):
         raise click.UsageError(
             "cannot ask for confirmation: standard input is not a terminal; "
@@ -1069,20 +1064,6 @@ def _ask_to_undo(catalog: "Catalog", save: JournalSave, *, is_redo: bool, is_las
     if not confirm(catalog, preview.question):
         note(Text(f"nothing was {done}"))
         click.get_current_context().exit(1)
-
-
-def _undo_save(catalog: "Catalog", save: JournalSave, *, force: bool) -> tuple[Edit, ...]:
-    try:
-        return catalog.undo_save(save, force=force)
-    except TextConflict as conflict:
-        note(
-            Text(f"value after edit {save.id[:_SHORT_ID]}: "),
-            line_text(conflict.base, missing="nothing"),
-        )
-        note(Text("current value: "), line_text(conflict.theirs, missing="nothing"))
-        note(Text("value to restore: "), line_text(conflict.mine, missing="nothing"))
-        note(Text("nothing was written; --force overwrites the current value", "dim"))
-        raise
 
 
 def _report_undo(edits: Sequence[Edit], done: str, *, as_json: bool) -> None:

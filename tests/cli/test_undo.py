@@ -266,7 +266,7 @@ def test_an_edit_is_taken_back_at_any_address_of_its_catalog_and_on_no_other(
     (tmp_path / "another").mkdir()
     with serving_catalog(tmp_path / "another") as elsewhere:
         ran = mine("undo", "--yes", url=elsewhere)
-        assert (ran.code, f"nothing left to undo on {elsewhere};" in ran.err) == (1, True), ran
+        assert (ran.code, f"nothing left to undo at {elsewhere};" in ran.err) == (1, True), ran
         ran = mine("undo", "--yes", listed(mine)[0]["id"], url=elsewhere)
         assert (ran.code, f"was made on {served}" in ran.err) == (1, True), ran
     assert mine("tag", table, "--json").json[0]["tags"] == ["urn:li:tag:Undone"]

@@ -3,8 +3,8 @@ visit, and by every save on this machine; and undo and redo of saves, after show
 change."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -16,10 +16,9 @@ from textual.widgets import Static
 
 from explorer.client import journal
 from explorer.client.editable import TextConflict
-from explorer.errors import NotFound, StorageFault
 from explorer.metadata.urn import Urn
+from explorer.sessions.undo import UndoQuestion, UndoSession
 from explorer.stewardship.api import AsyncStewardship
-from explorer.stewardship.changeset import reopen_changeset_of
 from explorer.stewardship.feed import ChangeFeed, FeedEntry
 from explorer.tui.actions import bindings
 from explorer.tui.content import counted, join, line, line_text
@@ -38,21 +37,16 @@ from explorer.views.feed import (
 )
 from explorer.views.journal import (
     SaveRecord,
-    UndoPreview,
-    edit_title,
     journal_page,
     journal_table,
     save_diff,
     save_records,
-    undo_preview,
-    without_sources,
 )
 from explorer.views.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from explorer.client import Edit
     from explorer.client.journal import JournalEntry, JournalSave
     from explorer.views.diff import Diff
 
@@ -399,73 +393,62 @@ class UndoActions:
         self._app = app
         self._session = session
         self._refresh = refresh
+        self._undoing: UndoSession | None = None
 
     def undo(self) -> None:
         """Undo the last save, after showing it and its undo."""
-        self._begin(again=False)
+        self._begin(UndoSession.ask_last)
 
     def redo(self) -> None:
         """Redo what was undone last, after showing what that does."""
-        self._begin(again=True)
+        self._begin(UndoSession.ask_last_undo)
 
     def undo_save(self, save: "JournalSave", *, again: bool, done: Callable[[], object]) -> None:
         """Undo a save, after showing what that does; with `again` the save is itself an undo. Calls
         `done` once that was written."""
+        self._begin(lambda undoing: undoing.ask(save, is_redo=again), done)
+
+    def _begin(
+        self,
+        ask: "Callable[[UndoSession], Awaitable[UndoQuestion | None]]",
+        done: Callable[[], object] = lambda: None,
+    ) -> None:
         if not self._session.refuses_to_write():
-            work = self._offer(save, again=again, done=done)
+            work = self._find(ask, done)
             self._app.run_worker(work, LEADING, "take-back", exclusive=True)
 
-    def _begin(self, *, again: bool) -> None:
-        if not self._session.refuses_to_write():
-            work = self._find(again=again)
-            self._app.run_worker(work, LEADING, "take-back", exclusive=True)
-
-    async def _offer(self, save: "JournalSave", *, again: bool, done: Callable[[], object]) -> None:
-        with self._session.reporting("asking which catalog this is"):
-            catalog = await (await self._session.catalog()).known_as()
-            if why := save.made_on.why_not(catalog):
-                self._session.say(f"This save cannot be undone here: {why}.", error=True)
-                return
-            question = self._question(save, again=again, is_last=False)
-            self._ask(question, save, again=again, force=False, done=done)
-
-    async def _find(self, *, again: bool) -> None:
-        with self._session.reporting("searching for the last save"):
+    async def _find(
+        self,
+        ask: "Callable[[UndoSession], Awaitable[UndoQuestion | None]]",
+        done: Callable[[], object],
+    ) -> None:
+        with self._session.reporting("searching for the save"):
             catalog = await self._session.catalog()
-            find = catalog.last_undo if again else catalog.last_save
-            save = await find() or await find(everyone=True)
-            if save is None:
-                why = journal.not_offered(await catalog.journal(), await catalog.known_as())
-                self._session.say(
-                    "Nothing to redo: nothing was undone, or something was saved since."
-                    if again
-                    else f"Nothing left to undo on this server{why}."
-                )
-                return
-            question = self._question(save, again=again, is_last=True)
-            self._ask(question, save, again=again, force=False, done=lambda: None)
+            if self._undoing is None or self._undoing.catalog is not catalog:
+                self._undoing = UndoSession(catalog)
+            undoing = self._undoing
+            question = await ask(undoing)
+            if question is not None:
+                self._ask(undoing, question, done)
+            else:
+                self._session.say(_last_sentence(undoing))
 
     def _ask(
-        self,
-        question: Text,
-        save: "JournalSave",
-        *,
-        again: bool,
-        force: bool,
-        done: Callable[[], object],
+        self, undoing: UndoSession, question: UndoQuestion, done: Callable[[], object]
     ) -> None:
         def start_writing(does: bool | None) -> None:
             if does:
-                work = self._write(save, again=again, force=force, done=done)
+                work = self._write(undoing, question, done)
                 # A group of its own: looking for the next save does not end this one's undo.
                 self._app.run_worker(work, LEADING, "taking-back")
 
-        self._app.push_screen(ConfirmScreen(question), start_writing)
+        times = self._session.times
+        self._app.push_screen(ConfirmScreen(_draw_question(question, times.format)), start_writing)
 
     async def _write(
-        self, save: "JournalSave", *, again: bool, force: bool, done: Callable[[], object]
+        self, undoing: UndoSession, question: UndoQuestion, done: Callable[[], object]
     ) -> None:
-        doing = "redoing the save" if again else "undoing the save"
+        doing = "redoing the save" if question.is_redo else "undoing the save"
 
         def tell(sentence: str) -> bool:
             # With how much of it was undone before.
@@ -473,47 +456,42 @@ class UndoActions:
             return True
 
         with self._session.reporting(doing, tell):
-            catalog = await self._session.catalog()
             try:
-                edits = await catalog.undo_save(save, force=force)
+                outcome = await undoing.undo(question, force=question.conflict is not None)
             except TextConflict as conflict:
-                text = Text.assemble(
-                    ("Somebody else changed it since; nothing was written.\n", "bold"),
-                    ("now           ", "dim"),
-                    line_text(conflict.theirs, missing="nothing"),
-                    ("\nwould become  ", "dim"),
-                    line_text(conflict.mine, "bold", missing="nothing"),
-                    "\n\nReplace it anyway?",
+                self._ask(undoing, replace(question, conflict=conflict), done)
+                return
+            if outcome is None:
+                # The next time it is the turn of the save before.
+                message = undoing.state.message
+                key = "^y" if question.is_redo else "U"
+                self._session.say(
+                    f"{message.sentence if message else ''} {key} goes on.", error=True
                 )
-                self._ask(text, save, again=again, force=True, done=done)
                 return
-            except NotFound as error:
-                # It counts as undone now, so the next time it is the turn of the save before.
-                key = "^y" if again else "U"
-                self._session.say(f"Past undoing: {error}. {key} goes on.", error=True)
-                return
-            outcome = _outcome(edits, again=again)
-            try:
-                reopened = 0 if again else await reopen_changeset_of(catalog, save)
-            except StorageFault as error:
-                outcome += f" Its changeset cannot note it: {error}."
-            else:
-                if reopened:
-                    outcome += (
-                        f" {counted(reopened, 'change')} of the changeset can be decided again."
-                    )
-            await self._refresh(frozenset(edit.urn for edit in edits))
+            await self._refresh(frozenset(edit.urn for edit in outcome.edits))
             done()
-            self._session.say_saved(outcome, undo=UNDO if again else "^y redoes it.")
+            self._session.say_saved(
+                str(outcome), undo=UNDO if question.is_redo else "^y redoes it."
+            )
 
-    def _question(self, save: "JournalSave", *, again: bool, is_last: bool) -> Text:
-        times = self._session.times
-        return _draw_preview(
-            undo_preview(save, is_last=is_last, is_redo=again, format_moment=times.format)
+
+def _last_sentence(undoing: UndoSession) -> str:
+    message = undoing.state.message
+    return line(message.sentence) if message is not None else ""
+
+
+def _draw_question(question: UndoQuestion, format_moment: Callable[[int], str]) -> Text:
+    if question.conflict is not None:
+        return Text.assemble(
+            ("Somebody else changed it since; nothing was written.\n", "bold"),
+            ("now           ", "dim"),
+            line_text(question.conflict.theirs, missing="nothing"),
+            ("\nwould become  ", "dim"),
+            line_text(question.conflict.mine, "bold", missing="nothing"),
+            "\n\nReplace it anyway?",
         )
-
-
-def _draw_preview(preview: UndoPreview) -> Text:
+    preview = question.preview(format_moment)
     text = Text.assemble((preview.question, "bold"), "  ", line_text(preview.origin, "dim"))
     for value in preview.values:
         text.append("\n").append_text(line_text(value.title)).append("\n  ")
@@ -523,15 +501,3 @@ def _draw_preview(preview: UndoPreview) -> Text:
     if preview.remaining:
         text.append(f"\nand {preview.remaining:,} more", "dim")
     return text
-
-
-def _outcome(made: "Iterable[Edit]", *, again: bool) -> str:
-    done = without_sources(made)
-    first = done[0]
-    more = f" and {len(done) - 1:,} more" if len(done) > 1 else ""
-    what = f"{line(edit_title(first))}{more}"
-    if again:
-        return f"Redone: {what}."
-    edits = [edit for edit in done if edit.what == "entity" and edit.after is not None]
-    stays = f" {line(edits[0].urn.name)} stays, because others use it." if edits else ""
-    return f"Undone: {what}.{stays}"
