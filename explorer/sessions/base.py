@@ -230,6 +230,8 @@ class Session(Generic[StateT]):
         """Make an error of the block the message, and raise it."""
         try:
             yield
+        except Superseded:
+            raise
         except CatalogError as error:
             told = self._state.message
             if told is None or told.error is not error:

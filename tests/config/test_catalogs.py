@@ -8,9 +8,9 @@ import pytest
 
 from explorer.client import Catalog
 from explorer.config import note_catalog, state_dir, state_keys, state_name
+from explorer.config.searches import SavedSearch, SearchStore
 from explorer.stewardship.drafts import Draft, Drafts
 from explorer.stewardship.feed import VisitFile
-from explorer.tui.state import SavedSearch, SearchStore
 from tests.conftest import serving_catalog
 
 HERE, MOVED = "http://here:8080", "http://moved:8080"

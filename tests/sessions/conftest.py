@@ -11,7 +11,7 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Proposal, Urn
 from explorer.sessions.base import Session
-from tests.conftest import schema_metadata, serving_catalog
+from tests.conftest import SampleAt, schema_metadata, serving_catalog
 
 
 @pytest.fixture(scope="session")
@@ -19,6 +19,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where a service answers; each test makes its own tables."""
     with serving_catalog(tmp_path_factory.mktemp("sessions")) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def sample(sample_at: SampleAt, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A catalog that no test writes to."""
+    with sample_at(tmp_path_factory.mktemp("sessions") / "catalog") as directory:
+        yield directory
 
 
 @pytest.fixture(autouse=True)

@@ -36,42 +36,6 @@ async def total(reader: Reader) -> Any:
     return reader.app.query_one(ResultRows).total
 
 
-@pytest.mark.nightly
-async def test_a_facet_counts_what_taking_it_on_finds_also_beside_one_that_is_on(
-    sample: Path, at: OpenTerminal
-) -> None:
-    async with at(sample) as reader:
-        await reader.ask("orders type:dataset")
-        await reader.sees("results", "fct_orders")
-        shown = [row for row in rows(reader) if row[0] in ("platform", "tags", "documented")]
-        assert len(shown) > 6
-        facets = reader.app.query_one(Facets)
-        for field, value, is_on, count in shown:
-            assert not is_on
-            facets.post_message(Facets.Toggled(field, value))
-            await reader.settle()
-            assert f"{await total(reader):,}" == count, (field, value)
-            facets.post_message(Facets.Toggled(field, value))
-            await reader.settle()
-        # Beside values that are on, a count says what another one adds.
-        for field in ("platform", "tags"):
-            first, *others = [row[1] for row in shown if row[0] == field]
-            facets.post_message(Facets.Toggled(field, first))
-            await reader.settle()
-            before = await total(reader)
-            told = {row[1]: row for row in rows(reader) if row[0] == field}
-            assert told[first][2]
-            for value in others[:3]:
-                assert re.fullmatch(r"\+\d+", told[value][3]), told[value]
-                facets.post_message(Facets.Toggled(field, value))
-                await reader.settle()
-                assert await total(reader) == before + int(told[value][3]), value
-                facets.post_message(Facets.Toggled(field, value))
-                await reader.settle()
-            facets.post_message(Facets.Toggled(field, first))
-            await reader.settle()
-
-
 async def test_people_are_found_and_completed_by_their_names(
     sample: Path, at: OpenTerminal
 ) -> None:

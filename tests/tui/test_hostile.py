@@ -27,10 +27,10 @@ from textual.worker import WorkerCancelled
 from explorer import instance
 from explorer.client import Catalog
 from explorer.client.http import HttpTransport
+from explorer.config.searches import SavedSearch, SearchStore
 from explorer.metadata import Proposal, Urn
 from explorer.tui.actions import ACTIONS
 from explorer.tui.app import ControlFilter
-from explorer.tui.state import SavedSearch, SearchStore
 from explorer.tui.widgets.bars import PRESSED
 from tests.conftest import schema_of
 from tests.tui.conftest import OpenTerminal, Reader

@@ -4,8 +4,7 @@ that write a table or a screenshot to a file."""
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, runtime_checkable
@@ -20,6 +19,7 @@ from textual.widgets import ContentSwitcher, Input, Static
 
 from explorer.errors import CatalogError, InvalidInput
 from explorer.metadata.urn import Urn
+from explorer.sessions.search import find
 from explorer.tui.actions import bindings
 from explorer.tui.content import line_text
 from explorer.tui.key_queue import LEADING
@@ -34,12 +34,11 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import Hit
-    from explorer.query.filters import Filter
+    from explorer.sessions.search import Results
 
 __all__ = [
     "MOST_ROWS",
     "ExportScreen",
-    "ExportedSearch",
     "FileScreen",
     "PictureScreen",
     "aspects_table",
@@ -70,22 +69,7 @@ _RESULT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedSearch:
-    """A search as it was sent."""
-
-    words: str
-    filter: "Filter"
-    sort: str
-
-
-def results_table(
-    session: "TerminalSession",
-    search: ExportedSearch,
-    hits: Iterable["Hit"],
-    known: Mapping[Urn, "Entity"],
-    total: int,
-) -> Table:
+def results_table(session: "TerminalSession", results: "Results") -> Table:
     """Return the results of a search as a table: those read so far, or all, with two requests per
     page."""
 
@@ -93,13 +77,7 @@ def results_table(
         catalog = await session.catalog()
         start = 0
         while True:
-            page = await catalog.search(
-                search.words,
-                filter=search.filter,
-                sort=search.sort,
-                start=start,
-                count=_PAGE,
-            )
+            page = await find(catalog, results.query, start, _PAGE)
             hits = list(page)
             summed = await _fetch_summaries(catalog, hits)
             yield [_of_hit(hit, summed.get(hit.urn)) for hit in hits]
@@ -107,11 +85,11 @@ def results_table(
             if not hits or start >= page.total:
                 return
 
-    rows = [_of_hit(hit, known.get(hit.urn)) for hit in hits]
-    more = read_all_rows if total > len(rows) else None
-    return Table.of(
-        f"results {search.words}".rstrip(" *"), _RESULT, rows, total=total, read_all=more
-    )
+    hits = [results.hits[at] for at in sorted(results.hits)]
+    rows = [_of_hit(hit, results.entities.get(hit.urn)) for hit in hits]
+    more = read_all_rows if results.total > len(rows) else None
+    title = f"results {results.question.words}".rstrip()
+    return Table.of(title, _RESULT, rows, total=results.total, read_all=more)
 
 
 async def _fetch_summaries(

@@ -32,7 +32,7 @@ from explorer.tui.widgets.dialogs import (
 )
 
 if TYPE_CHECKING:
-    from explorer.tui.state import SearchFile
+    from explorer.config.searches import SearchFile
 
 __all__ = [
     "HelpScreen",

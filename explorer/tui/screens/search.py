@@ -2,8 +2,7 @@
 saved searches."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -21,68 +20,42 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from explorer.client.display import in_quotes
-from explorer.errors import Busy, StorageFault
-from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
-from explorer.query.fields import guide_to
-from explorer.query.filters import Filter
-from explorer.query.search_text import SearchText
+from explorer.sessions.search import (
+    NOTHING_TO_SAVE,
+    Query,
+    Results,
+    SearchCompletion,
+    SearchSession,
+    SearchState,
+)
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, line_text, padded
+from explorer.tui.content import line_text, padded
 from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.search_results import (
     PAGE,
     SHORT,
     Facets,
-    ResultCount,
     ResultRows,
     count_line,
     fault_line,
     match_explanation,
 )
 from explorer.tui.session import TerminalSession
-from explorer.tui.state import SavedSearch, SearchFile, SearchStore
 from explorer.tui.widgets.inputs import LONGEST, TypedLine, pasted_line, pasted_urn
 from explorer.tui.widgets.rows import SizeAware
-from explorer.views.search import SORT_ORDERS, facet_groups, facet_urns, sort_label
+from explorer.views.search import SORT_ORDERS, sort_label
 
 if TYPE_CHECKING:
-    from explorer.client.catalog import AsyncCatalog
-    from explorer.client.entity import Entity
-    from explorer.client.records import Facet, SearchPage, Suggestion
+    from explorer.config.searches import SearchFile
     from explorer.metadata.registry import Registry
-    from explorer.query import Completion
     from explorer.views.table import Table
 
 __all__ = [
     "SearchBox",
     "SearchView",
 ]
-
-_MOST_COMPLETIONS = 8
-# How long entities are waited for that a server, whose database is away, may not be able to read.
-_OLD_PAGE_SECONDS = 3.0
-_NO_NAMES = "Names and descriptions cannot be read now; names are those of the URNs."
-_FIELDS_BESIDE_NAMES = 3
-_SHORTEST = 2
-
-
-@dataclass(frozen=True, slots=True)
-class SearchCompletion:
-    """A completion: the resulting `text` of the box, and the position of the cursor.
-
-    One with a `urn` can also be opened; one that `asks` is a whole search that runs when accepted;
-    after one that `closes` no further completion follows.
-    """
-
-    label: str
-    detail: str
-    text: str
-    cursor: int
-    urn: Urn | None = None
-    asks: bool = False
-    closes: bool = False
 
 
 class DropDown(Widget):
@@ -118,7 +91,7 @@ class DropDown(Widget):
         """Show these completions; hide the list if there are none. A chosen one stays chosen if it
         is listed again."""
         before = self.chosen
-        self.offers = tuple(offers)[:_MOST_COMPLETIONS]
+        self.offers = tuple(offers)
         self.at = self.offers.index(before) if before in self.offers else -1
         self.display = bool(self.offers)
         self.styles.height = len(self.offers)
@@ -155,79 +128,6 @@ class DropDown(Widget):
         event.stop()
         if event.y < len(self.offers):
             self.post_message(self.Clicked(self.offers[event.y]))
-
-
-async def completions_for(
-    question: SearchText, cursor: int, catalog: "AsyncCatalog"
-) -> list[SearchCompletion]:
-    """Return the completions at a position: names and fields among words, in a filter the values
-    that the server counts. At most two requests."""
-    text = question.text
-    words = question.words_at(cursor)
-    if words is not None:
-        return await _for_words(question, words, cursor, catalog)
-    start = question.run_at(cursor)
-    if start is None:
-        return []
-    completions = await catalog.complete_filter(text[start:], cursor - start)
-    return [_complete(completion, text, start) for completion in completions[:_MOST_COMPLETIONS]]
-
-
-async def _for_words(
-    question: SearchText, place: tuple[int, int], cursor: int, catalog: "AsyncCatalog"
-) -> list[SearchCompletion]:
-    text = question.text
-    start, end = place
-    typed = text[start:cursor]
-    last = typed.split()[-1] if typed.split() else ""
-    if len(typed.strip()) < _SHORTEST:
-        return []
-    names = [
-        _complete_names(suggestion, text, start, end)
-        for suggestion in await catalog.suggest(typed, limit=_MOST_COMPLETIONS)
-        if suggestion.text.casefold() != typed.casefold() or suggestion.urn is not None
-    ]
-    at = cursor - len(last)
-    fields = [
-        _complete(completion, text, at)
-        for completion in await catalog.complete_filter(last, len(last))
-        if completion.kind == "field" and completion.label.casefold().startswith(last.casefold())
-    ][:_FIELDS_BESIDE_NAMES]
-    return [*names[: _MOST_COMPLETIONS - len(fields)], *fields]
-
-
-def _complete_names(suggestion: "Suggestion", text: str, start: int, end: int) -> SearchCompletion:
-    kind = join(
-        [
-            line_text(singular(suggestion.entity_type)),
-            line_text(suggestion.platform or ""),
-            line_text(_place(suggestion.urn)),
-        ]
-    ).plain
-    return SearchCompletion(
-        suggestion.text,
-        kind,
-        f"{text[:start]}{suggestion.text}{text[end:]}",
-        start + len(suggestion.text),
-        suggestion.urn,
-        closes=True,
-    )
-
-
-def _place(urn: Urn | None) -> str:
-    """Return what distinguishes entities with the same name: the folders in a dataset's name."""
-    return urn.parts[1].rpartition(".")[0] if urn and len(urn.parts) == 3 else ""
-
-
-def _complete(completion: "Completion", text: str, start: int) -> SearchCompletion:
-    begin, end = start + completion.start, start + completion.end
-    count = "" if completion.count is None else f"{completion.count:,}"
-    detail = " · ".join(part for part in (completion.hint, count) if part)
-    label = f"{completion.label}:" if completion.kind == "field" else completion.label
-    completed_text = f"{text[:begin]}{completion.text}{text[end:]}"
-    return SearchCompletion(
-        label, detail or completion.kind, completed_text, begin + len(completion.text)
-    )
 
 
 class BoxKeys(Protocol):
@@ -293,6 +193,11 @@ class SearchBox(TypedLine):
         )
         self._does = keys
 
+    @property
+    def fault(self) -> FilterSyntax | None:
+        """Return what is wrong with the text; None for nothing."""
+        return self._faults.fault
+
     def mark(self, fault: FilterSyntax | None) -> None:
         """Set the position of the fault, or none."""
         if fault is not self._faults.fault:
@@ -345,159 +250,81 @@ class SearchBox(TypedLine):
             self.replace(line, *self.selection)
 
 
-class SearchMemory:
-    """The saved and the recent searches of the session's server. Files are read and written in a
-    thread."""
+class SavedSearches:
+    """The dialogs of the saved and the recent searches."""
 
-    def __init__(
-        self, view: Widget, session: TerminalSession, run: Callable[[str, str], None]
-    ) -> None:
+    def __init__(self, view: "SearchView", session: TerminalSession) -> None:
         self._view = view
-        self._run = run
         self._session = session
-
-    async def read(self) -> SearchFile:
-        """Return the saved and the recent searches. Raises `Unusable`."""
-        searches = await self._searches()
-        return await asyncio.to_thread(searches.read)
-
-    def remember(self, text: str) -> None:
-        """Add a text to the recent searches. Where they cannot be written nothing is said: the
-        search was made all the same."""
-        if text:
-            start_worker(self._view, partial(self._remember, text), group="keeping")
-
-    async def _remember(self, text: str) -> None:
-        with self._session.reporting("keeping the search"), suppress(StorageFault):
-            await asyncio.to_thread((await self._searches()).add_recent, text)
 
     def save(self, text: str, sort: str) -> None:
         """Ask for a name, and save a search under it."""
         from explorer.tui.widgets.dialogs import PromptScreen
 
         if not text:
-            self._session.say("Nothing to save: type a search first.", error=True)
+            self._session.say(NOTHING_TO_SAVE, error=True)
             return
 
-        def keep(name: str | None) -> None:
-            if name:
-                search = SavedSearch(name, text, sort)
-                self._do(
-                    "saving the search",
-                    lambda searches: searches.save(search),
-                    f"Saved as {in_quotes(name, 60)}; S lists saved searches.",
-                )
+        async def save(search: SearchSession, name: str) -> None:
+            await search.save(name, text, sort)
+            if search.state.message is not None:
+                self._session.say(f"{search.state.message.sentence} S lists saved searches.")
 
-        self._view.app.push_screen(PromptScreen("Save this search as", "a name", text), keep)
+        def ask(name: str | None) -> None:
+            if name:
+                self._do("saving the search", lambda search: save(search, name))
+
+        self._view.app.push_screen(PromptScreen("Save this search as", "a name", text), ask)
+
+    def remember(self, text: str) -> None:
+        """Add a text to the recent searches."""
+        self._do("keeping the search", lambda search: search.remember(text))
 
     def show(self) -> None:
         """List the saved and the recent searches."""
-        start_worker(self._view, self._show, group="keeping")
+        self._do("reading the searches", self._show)
 
-    async def _searches(self) -> SearchStore:
-        catalog = await self._session.catalog()
-        return await asyncio.to_thread(SearchStore.of, self._session.server or catalog.address)
-
-    async def _show(self) -> None:
+    async def _show(self, search: SearchSession) -> None:
         from explorer.tui.screens.search_dialogs import SearchesScreen
 
-        with self._session.reporting("reading the searches"):
-            file = await self.read()
-            if not (file.saved or file.recent):
-                self._session.say("No saved searches yet; s in the results saves one.")
-                return
-            self._view.app.push_screen(SearchesScreen(file, self._run, self._rename, self._forget))
+        file = await search.searches()
+        if not (file.saved or file.recent):
+            self._session.say("No saved searches yet; s in the results saves one.")
+            return
+        screen = SearchesScreen(file, self._view.run, self._rename, self._forget)
+        self._view.app.push_screen(screen)
 
     def _rename(self, name: str) -> None:
         from explorer.tui.widgets.dialogs import PromptScreen
 
-        def rename(new: str | None) -> None:
-            if new and new != name:
-                self._do("renaming the search", lambda file: file.rename(name, new), then=self.show)
+        async def rename(search: SearchSession, new: str) -> None:
+            await search.rename(name, new)
+            await self._show(search)
 
-        self._view.app.push_screen(PromptScreen("Rename", "a name", name), rename)
+        def ask(new: str | None) -> None:
+            if new and new != name:
+                self._do("renaming the search", lambda search: rename(search, new))
+
+        self._view.app.push_screen(PromptScreen("Rename", "a name", name), ask)
 
     def _forget(self, name: str, recent: str) -> None:
-        self._do(
-            "forgetting the search",
-            lambda file: file.forget(name=name, recent=recent),
-            then=self.show,
-        )
+        async def forget(search: SearchSession) -> None:
+            await search.forget(name, recent)
+            await self._show(search)
 
-    def _do(
-        self,
-        doing: str,
-        change: Callable[[SearchStore], SearchFile],
-        message: str = "",
-        then: Callable[[], None] | None = None,
-    ) -> None:
-        do = partial(self._note_change, doing, change, message, then)
-        start_worker(self._view, do, group="keeping")
+        self._do("forgetting the search", forget)
 
-    async def _note_change(
-        self,
-        doing: str,
-        change: Callable[[SearchStore], SearchFile],
-        message: str,
-        then: Callable[[], None] | None,
-    ) -> None:
-        with self._session.reporting(doing):
-            searches = await self._searches()
-            await asyncio.to_thread(change, searches)
-            if message:
-                self._session.say(message)
-            if then is not None:
-                then()
+    def _do(self, doing: str, do: Callable[[SearchSession], Awaitable[None]]) -> None:
+        async def report() -> None:
+            with self._session.reporting(doing):
+                await do(await self._view.search_session())
+
+        start_worker(self._view, report, group="keeping")
 
 
-TYPING_PAUSE_SECONDS = 0.03
 # A search that takes longer is shown to be running.
 _PATIENCE_SECONDS = 0.2
 _WHY_LINES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """A search as it is sent to the server."""
-
-    question: SearchText
-    filter: Filter
-    sort: str
-
-    @property
-    def words(self) -> str:
-        """Return the words, `*` for none."""
-        return self.question.words or "*"
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """The answer to a search, with the entities that it names."""
-
-    search: _Search
-    page: "SearchPage"
-    entities: "dict[Urn, Entity]"
-    adding: "dict[str, Facet]"
-
-    @property
-    def words(self) -> str:
-        """Return the words that were found: those typed, or what they were corrected to."""
-        return self.page.corrected or self.search.question.words
-
-
-async def _further_facets(
-    catalog: "AsyncCatalog", search: _Search, registry: "Registry"
-) -> "dict[str, Facet]":
-    """Return the facets that have taken values, by field, counted over the results that a further
-    value would add. One request for each."""
-    fields = tuple(search.question.chosen_values(registry))
-
-    async def read_facets(field: str) -> "tuple[Facet, ...]":
-        beyond = search.question.beyond(field, registry)
-        return await catalog.facets(search.words, filter=beyond, names=(field,))
-
-    facets_by_field = await asyncio.gather(*(read_facets(field) for field in fields))
-    return {facet.name: facet for facets in facets_by_field for facet in facets}
 
 
 class SearchView(Vertical, SizeAware):
@@ -536,24 +363,18 @@ class SearchView(Vertical, SizeAware):
     def __init__(self, session: TerminalSession, *, is_narrow: bool) -> None:
         super().__init__(id="find")
         self._session = session
-        self._registry: Registry | None = None
-        self._searched_text: str | None = None
+        self._search_session: SearchSession | None = None
+        self._asked = Query()
         self._is_pending = True
         self._opens_first = False
         self._is_leading_on = False
         self._ahead: list[events.Key] = []
-        self._shown: _Search | None = None
-        self._answer: _Answer | None = None
-        self._facets: tuple[Facet, ...] = ()
         self._sort = ""
-        self._fault: FilterSyntax | None = None
         self._reading: int | None = None
         self._shown_line = Text()
-        self._words = ""
-        self._corrected: tuple[str, str] | None = None
         self._is_narrow, self._is_at_facets = is_narrow, False
         self._quiet = ""
-        self._keeper = SearchMemory(self, session, self.run)
+        self._saved = SavedSearches(self, session)
 
     def compose(self) -> ComposeResult:
         """Yield the box, the line of the results, and facets beside results."""
@@ -582,6 +403,19 @@ class SearchView(Vertical, SizeAware):
     def text(self) -> str:
         """Return the text of the box."""
         return self.box.value.strip()
+
+    async def search_session(self) -> SearchSession:
+        """Return what searches, once the catalog is open."""
+        catalog = await self._session.catalog()
+        if self._search_session is None:
+            self._search_session = SearchSession(
+                catalog, size=PAGE, values=SHORT, server=self._session.server
+            )
+        return self._search_session
+
+    @property
+    def _state(self) -> SearchState:
+        return self._search_session.state if self._search_session is not None else SearchState()
 
     def start(self, text: str = "") -> None:
         """Search for `text`, for everything without one; for the text of the box where something
@@ -615,14 +449,11 @@ class SearchView(Vertical, SizeAware):
 
     def table(self) -> "Table | None":
         """Return the results as a table; None while there is no answer."""
-        from explorer.tui.screens.export import ExportedSearch, results_table
+        from explorer.tui.screens.export import results_table
 
-        if self._shown is None or self._is_pending:
-            return None
-        exported = ExportedSearch(self._shown.words, self._shown.filter, self._shown.sort)
-        hits = [self.results.hits[at] for at in sorted(self.results.hits)]
-        return results_table(
-            self._session, exported, hits, self.results.entities, self.results.total
+        results = self._state.results
+        return (
+            None if results is None or self._is_pending else results_table(self._session, results)
         )
 
     def _put(self, text: str) -> None:
@@ -633,20 +464,18 @@ class SearchView(Vertical, SizeAware):
         self._fold()
         self._ask()
 
-    def _is_readable(self) -> bool:
-        """Return whether the filter can be read, and show what is wrong where it cannot. Until the
-        fields of the server are known every filter counts as readable."""
-        if self._registry is None:
-            return True
+    def _read_box(self) -> tuple[Query, "Registry"] | None:
+        """Return the search in the box, and show what is wrong where it cannot be read. Until the
+        fields of the server are known there is none."""
+        if self._search_session is None:
+            return None
+        query, registry = Query(self.text, sort=self._sort), self._search_session.catalog.registry
         try:
-            self._split(self._registry).filter(self._registry)
+            query.conditions(registry)
         except FilterSyntax as fault:
             self._refuse(fault)
-            return False
-        return True
-
-    def _split(self, registry: "Registry") -> SearchText:
-        return SearchText.split(self.text, guide_to(registry))
+            return None
+        return query, registry
 
     def _fold(self) -> None:
         self.workers.cancel_group(self, "offers")
@@ -654,94 +483,61 @@ class SearchView(Vertical, SizeAware):
 
     def _ask(self) -> None:
         """Search for the text of the box."""
-        self._searched_text = self.text
-        self._is_pending, self._answer = True, None
+        self._asked = Query(self.text, sort=self._sort)
+        self._is_pending = True
         self._give_up_opening()
-        self._search(self._searched_text, self._sort)
+        self._search(self._asked)
 
     @work(exclusive=True, group="search")
-    async def _search(self, text: str, sort: str) -> None:
-        await asyncio.sleep(TYPING_PAUSE_SECONDS if text else 0)
+    async def _search(self, query: Query) -> None:
         with self._session.reporting("searching", self._show_failure, self._ask):
-            catalog = await self._session.catalog()
-            registry = self._registry = catalog.registry
-            if pasted_urn(text) is not None:
+            search = await self.search_session()
+            if pasted_urn(query.text) is not None:
                 self._is_pending = False
                 self._show_line(Text("⏎ opens it"))
                 return
-            question = SearchText.split(text, guide_to(registry))
+            loop = asyncio.get_running_loop()
+            waiting = loop.call_later(_PATIENCE_SECONDS, self._show_waiting)
+            cursor = self.box.cursor_position if self.screen.focused is self.box else None
+            before = search.state
             try:
-                search = _Search(question, question.filter(registry), sort)
+                await search.search(query, is_typed=bool(query.text), cursor=cursor)
             except FilterSyntax as fault:
                 self._refuse(fault)
                 return
-            self._clear_fault()
-            loop = asyncio.get_running_loop()
-            waiting = loop.call_later(_PATIENCE_SECONDS, self._show_waiting)
-            try:
-                page = await catalog.search(
-                    search.words, filter=search.filter, sort=sort, count=PAGE
-                )
-                adding = await _further_facets(catalog, search, registry)
-                counted = (*page.facets, *adding.values())
-                entities = await self._entities(page, facet_urns(counted, SHORT))
             finally:
                 waiting.cancel()
-            self._answer = _Answer(search, page, entities, adding)
-            if page.total or not self._is_typing_condition(question):
-                self._show(self._answer)
+            self.box.mark(None)
+            self._tell(before)
+            if search.state.held is None:
+                self._show(before.results)
             else:
                 self._is_pending = False
                 self._show_line(Text("… No match yet (previous results below)"))
 
-    async def _entities(self, page: "SearchPage", more: Iterable[Urn] = ()) -> "dict[Urn, Entity]":
-        """Return the entities of a page, and more of them.
+    def _tell(self, before: SearchState) -> None:
+        """Say what the search said since."""
+        message = self._state.message
+        if message is not None and message is not before.message:
+            self._session.say(message.sentence, error=message.is_error)
 
-        A server whose database is away still searches what it had before. It cannot read entities
-        then, so there are none, and their URNs are shown in the place of names.
-        """
-        catalog = await self._session.catalog()
-        urns = [*(hit.urn for hit in page), *more]
-        if page.as_of is None:
-            return await catalog.summaries(urns)
-        try:
-            async with asyncio.timeout(_OLD_PAGE_SECONDS):
-                return await catalog.summaries(urns)
-        except (Busy, TimeoutError):
-            self._session.say(_NO_NAMES)
-            return {}
-
-    def _is_typing_condition(self, question: SearchText) -> bool:
-        """Return whether a condition is being typed: then an empty answer leaves the results."""
-        box = self.box
-        is_here = self.screen.focused is box and self._shown is not None
-        return is_here and question.run_at(box.cursor_position) is not None
-
-    def _show(self, answer: "_Answer") -> None:
-        """Show an answer, and open its first result where one was to be opened."""
-        self._answer = None
-        search, page, question = answer.search, answer.page, answer.search.question
-        again = self._shown is not None and self._shown == search
-        self._shown, self._facets, self._reading = search, page.facets, None
-        self._words = answer.words
-        self._corrected = (question.words, page.corrected) if page.corrected else None
+    def _show(self, before: Results | None) -> None:
+        """Show the results, and open the first where it was to be opened."""
+        results = self._state.results
+        if results is None:
+            return
+        again = before is not None and before.query == results.query
+        self._reading = None
         if not again:
             # Marked results are among those shown.
             self.results.unmark()
-        self.results.show_page(
-            page,
-            answer.entities,
-            answer.words,
+        text = results.question.text
+        self.results.show_results(
+            results,
             cursor=self.results.cursor if again else 0,
-            empty=f"No results for {in_quotes(question.text, 60)}."
-            if question.text
-            else "The catalog is empty.",
+            empty=f"No results for {in_quotes(text, 60)}." if text else "The catalog is empty.",
         )
-        if self._registry is not None:
-            chosen = question.chosen_values(self._registry)
-            names = {str(urn): entity.name for urn, entity in answer.entities.items()}
-            groups = facet_groups(page.facets, names, chosen, answer.adding)
-            self.query_one(Facets).show_facets(groups)
+        self.query_one(Facets).show_facets(results.groups)
         self._is_pending = False
         self._show_count()
         self._explain()
@@ -755,25 +551,21 @@ class SearchView(Vertical, SizeAware):
 
     def need_page(self, start: int) -> None:
         """Read a page of results that has come into view."""
-        if self._shown is not None and self._reading != start and not self._is_pending:
+        if self._state.results is not None and self._reading != start and not self._is_pending:
             self._reading = start
-            self._read_page(self._shown, start)
+            self._read_page(start)
 
     @work(exclusive=True, group="page")
-    async def _read_page(self, search: _Search, start: int) -> None:
+    async def _read_page(self, start: int) -> None:
         with self._session.reporting("reading more results"):
-            catalog = await self._session.catalog()
-            page = await catalog.search(
-                search.words,
-                filter=search.filter,
-                sort=search.sort,
-                start=start,
-                count=PAGE,
-            )
-            entities = await self._entities(page)
-            if search is not self._shown:
+            search = await self.search_session()
+            before = search.state
+            await search.read_page(start)
+            results = search.state.results
+            if results is None or before.results is None or results.page is not before.results.page:
                 return
-            self.results.add_page(page, entities)
+            self._tell(before)
+            self.results.update_results(results)
             self._reading = None
             self._show_count()
             further = self.results.missing()
@@ -782,37 +574,39 @@ class SearchView(Vertical, SizeAware):
 
     def refresh_results(self) -> None:
         """Read the entities of all known rows again."""
-        self.apply_changes({urn for results in self.query(ResultRows) for urn in results.entities})
+        results = self._state.results
+        self.apply_changes(results.entities if results is not None else ())
 
     def apply_changes(self, urns: Iterable[Urn]) -> None:
         """Read those of the changed entities again that are among the results."""
+        results = self._state.results
+        changed = [urn for urn in urns if results is not None and urn in results.entities]
         # When the app closes, the results may be gone before the last change arrives.
-        result_urns = {urn for results in self.query(ResultRows) for urn in results.entities}
-        changed = [urn for urn in urns if urn in result_urns]
-        if changed:
+        if changed and self.query(ResultRows):
             self._read_changed(changed)
 
     @work(group="heard")
     async def _read_changed(self, urns: list[Urn]) -> None:
         with self._session.reporting("reading results again"):
-            catalog = await self._session.catalog()
-            self.results.update_entities(await catalog.summaries(urns))
+            search = await self.search_session()
+            await search.refresh(urns)
+            if search.state.results is not None and not self._is_pending:
+                self.results.update_results(search.state.results)
 
     def _explain(self) -> None:
-        panel = self.query_one("#why", Static)
-        if not panel.display or self._shown is None:
+        panel, results = self.query_one("#why", Static), self._state.results
+        if not panel.display or results is None:
             return
         at = self.results.cursor
-        hit = self.results.hits.get(at)
+        hit = results.hits.get(at)
         if hit is None:
             panel.update(Text("No result to explain.", "dim italic"))
             return
-        has_words = bool(self._shown.question.words)
         lines = match_explanation(
-            self.results.row_of(hit),
-            self._words,
+            results.row(hit),
+            results.words,
             rank=at + 1,
-            order=sort_label(self._shown.sort, has_words=has_words),
+            order=sort_label(results.query.sort, has_words=bool(results.question.words)),
             width=max(self.size.width - 4, 20),
         )
         for line in lines:
@@ -826,7 +620,6 @@ class SearchView(Vertical, SizeAware):
 
     def _refuse(self, fault: FilterSyntax) -> None:
         """Show what is wrong with the filter; earlier results stay."""
-        self._fault = fault
         self._is_pending, was_wished = False, self._opens_first
         self._give_up_opening()
         self.box.mark(fault)
@@ -834,16 +627,12 @@ class SearchView(Vertical, SizeAware):
         if was_wished:
             self.screen.set_focus(self.box)
 
-    def _clear_fault(self) -> None:
-        self._fault = None
-        self.box.mark(None)
-
     def _show_failure(self, sentence: str) -> bool:
         """Show why a search failed: in place of the results, or above those of an earlier search.
         Return whether the whole sentence is visible."""
         self._is_pending = False
         self._give_up_opening()
-        if self._shown is None:
+        if self._state.results is None:
             self._show_line(Text("✗ The search failed", "bold"))
             self.results.show(0, lambda _, __: (), empty=sentence)
         else:
@@ -866,29 +655,20 @@ class SearchView(Vertical, SizeAware):
 
     def _show_count(self) -> None:
         width = max(self.size.width - 2, 1)
-        if self._fault is not None:
-            self._show_line(fault_line(self._fault, width))
+        if self.box.fault is not None:
+            self._show_line(fault_line(self.box.fault, width))
             return
-        if self._shown is None or self._is_pending:
+        results = self._state.results
+        if results is None or self._is_pending:
             return
         is_shown = all(widget.display for widget in (self.results, self.query_one("#found")))
-        count = ResultCount(
-            self.results.total,
-            self.results.in_view if is_shown else None,
-            self._shown.sort,
-            bool(self._shown.question.words),
-            bool(self._shown.question.runs),
-            self.results.stopped_at,
-            self._corrected,
-            len(self.results.marked),
-        )
-        self._show_line(count_line(count, width))
+        row_range = self.results.in_view if is_shown else None
+        self._show_line(count_line(results, row_range, len(self.results.marked), width))
 
     @property
     def found(self) -> list[Urn]:
         """Return the results that were read, in order."""
-        hits = self.results.hits
-        return [hits[at].urn for at in sorted(hits)]
+        return self._state.results.urns if self._state.results is not None else []
 
     def show_drafts(self) -> None:
         """Mark the results that have drafts."""
@@ -934,7 +714,7 @@ class SearchView(Vertical, SizeAware):
     @on(Input.Changed)
     def _handle_input(self, event: Input.Changed) -> None:
         event.stop()
-        if event.value.strip() != self._searched_text:
+        if event.value.strip() != self._asked.text:
             self._ask()
         if event.value == self._quiet:
             self._fold()
@@ -950,12 +730,14 @@ class SearchView(Vertical, SizeAware):
             self.open(urn)
         elif offer is not None:
             self._take(offer)
-        elif self._is_readable():
-            if self.text != self._searched_text:
+        elif self._search_session is None or self._read_box() is not None:
+            if self.text != self._asked.text:
                 self._ask()
-            elif self._answer is not None:
-                self._show(self._answer)
-            self._keeper.remember(self.text)
+            elif self._search_session is not None and self._state.held is not None:
+                before = self._state.results
+                self._search_session.show_held()
+                self._show(before)
+            self._saved.remember(self.text)
             self.focus_results()
 
     def take(self) -> None:
@@ -992,16 +774,16 @@ class SearchView(Vertical, SizeAware):
     def save_search(self) -> None:
         """Save the search under a name."""
         self._fold()
-        self._keeper.save(self.text, self._sort)
+        self._saved.save(self.text, self._sort)
 
     async def searches(self) -> "SearchFile":
         """Return the saved and the recent searches. Raises `Unusable`."""
-        return await self._keeper.read()
+        return await (await self.search_session()).searches()
 
     def show_searches(self) -> None:
         """List the saved and the recent searches."""
         self._fold()
-        self._keeper.show()
+        self._saved.show()
 
     def take_paste(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
         """Open the entity whose URN was pasted; put any other text into the box. Return whether
@@ -1047,7 +829,7 @@ class SearchView(Vertical, SizeAware):
         """Return the result in a row, None where there is none; its search becomes a recent one."""
         urn = self.results.urn_at(index)
         if urn is not None:
-            self._keeper.remember(self.text)
+            self._saved.remember(self.text)
         return urn
 
     def results_key(self, what: str) -> None:
@@ -1063,8 +845,9 @@ class SearchView(Vertical, SizeAware):
             case "facets":
                 self._take_turns(at_facets=True)
                 self.screen.set_focus(self.query_one(Facets))
-            case "plain" if self._registry is not None:
-                self._put(self._split(self._registry).words)
+            case "plain" if self._search_session is not None:
+                registry = self._search_session.catalog.registry
+                self._put(Query(self.text).split(registry).words)
             case "condition":
                 self._add_condition()
             case "jump":
@@ -1087,13 +870,10 @@ class SearchView(Vertical, SizeAware):
     @on(Facets.Toggled)
     def _handle_toggle(self, event: Facets.Toggled) -> None:
         event.stop()
-        if self._registry is None:
-            return
-        try:
-            question = self._split(self._registry)
-            self._put(question.toggle(event.field, event.value, self._registry))
-        except FilterSyntax as fault:
-            self._refuse(fault)
+        box = self._read_box()
+        if box is not None:
+            query, registry = box
+            self._put(query.toggle(event.field, event.value, registry).text)
 
     @on(Facets.Asked)
     def _handle_facet_question(self, event: Facets.Asked) -> None:
@@ -1113,16 +893,15 @@ class SearchView(Vertical, SizeAware):
     def _add_condition(self) -> None:
         from explorer.tui.screens.search_dialogs import ConditionDialogs
 
-        if self._registry is None:
-            return
-
         def say_refusal(sentence: str) -> None:
             self._session.say(sentence, error=True)
 
-        question = self._split(self._registry)
-        if self._is_readable():
+        box, results = self._read_box(), self._state.results
+        if box is not None:
+            query, registry = box
+            facets = results.page.facets if results is not None else ()
             ConditionDialogs(
-                self.app, self._registry, question, self._facets, self._put, say_refusal
+                self.app, registry, query.split(registry), facets, self._put, say_refusal
             ).ask_field()
 
     def _ask_order(self) -> None:
@@ -1163,26 +942,15 @@ class SearchView(Vertical, SizeAware):
 
     @work(exclusive=True, group="offers")
     async def _suggest(self, text: str, cursor: int) -> None:
-        await asyncio.sleep(TYPING_PAUSE_SECONDS)
         with self._session.reporting("completing"):
-            catalog = await self._session.catalog()
-            question = SearchText.split(text, guide_to(catalog.registry))
-            offers = [
-                completion
-                for completion in await completions_for(question, cursor, catalog)
-                if completion.urn or completion.text != text
-            ]
+            offers = await (await self.search_session()).complete(text, cursor)
             if self.screen.focused is self.box and self.box.value == text:
                 self.query_one(DropDown).offer(offers)
 
     @work(exclusive=True, group="offers")
     async def _suggest_recent(self) -> None:
         with self._session.reporting("reading the recent searches"):
-            file = await self._keeper.read()
-            offers = [
-                SearchCompletion(text, "recent search", text, len(text), asks=True)
-                for text in file.recent[:_MOST_COMPLETIONS]
-            ]
+            offers = await (await self.search_session()).recent()
             if not offers:
                 self._session.say("No recent searches.")
             if self.screen.focused is self.box and not self.box.value:

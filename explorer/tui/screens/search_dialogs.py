@@ -11,6 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input, Static
 
 from explorer.client.display import in_quotes
+from explorer.config.searches import SearchFile
 from explorer.metadata.registry import Registry
 from explorer.query import FilterSyntax, read_filter
 from explorer.query.fields import FieldGuide, FilterField, guide_to
@@ -20,7 +21,6 @@ from explorer.query.syntax import spell_field
 from explorer.query.tokens import is_bare, quote_value
 from explorer.tui.actions import bindings
 from explorer.tui.content import line
-from explorer.tui.state import SearchFile
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import ChooserEntry, ChooserScreen, FramedScreen
 

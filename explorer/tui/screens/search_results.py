@@ -19,18 +19,11 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import counted, join, line, line_text, marked, padded, preview
 from explorer.tui.screens.label_choice import BulkLabelsRequested
 from explorer.tui.widgets.rows import MARK, Rows
-from explorer.views.search import (
-    FacetGroup,
-    FacetRow,
-    MatchedField,
-    ResultRow,
-    result_row,
-    sort_label,
-)
+from explorer.views.search import FacetGroup, FacetRow, MatchedField, ResultRow, sort_label
 
 if TYPE_CHECKING:
-    from explorer.client.entity import Entity
-    from explorer.client.records import Hit, SearchPage
+    from explorer.client.records import Hit
+    from explorer.sessions.search import Results
     from explorer.stewardship.labels import LabelledKind
 
 __all__ = [
@@ -38,7 +31,6 @@ __all__ = [
     "SEEN",
     "SHORT",
     "Facets",
-    "ResultCount",
     "ResultRows",
     "Welcome",
     "count_line",
@@ -125,49 +117,35 @@ class ResultRows(Rows):
 
     def __init__(self, keys: ResultKeys) -> None:
         super().__init__(row_height=2)
-        self.hits: dict[int, Hit] = {}
-        self.total = 0
-        self.entities: dict[Urn, Entity] = {}
+        self.results: Results | None = None
         self.drafts: frozenset[str] = frozenset()
         """The URNs of entities that have drafts."""
-        self.stopped_at: int | None = None
         self._marked: dict[Urn, None] = {}
-        self._unreadable: dict[int, str] = {}
-        self._query = ""
         self._does = keys
 
-    def show_page(
-        self,
-        page: "SearchPage",
-        entities: Mapping[Urn, "Entity"],
-        query: str,
-        *,
-        cursor: int = 0,
-        empty: str = "",
-    ) -> None:
-        """Show the first page of another search; `query` are the words to mark."""
-        self.hits, self._unreadable, self.entities = {}, {}, dict(entities)
-        self.total, self._query = page.total, query
-        self.stopped_at = None
-        self._keep(page)
+    @property
+    def hits(self) -> "Mapping[int, Hit]":
+        """Return the results that were read, by their places."""
+        return self.results.hits if self.results is not None else {}
+
+    @property
+    def total(self) -> int:
+        """Return the number of all results."""
+        return self.results.total if self.results is not None else 0
+
+    def show_results(self, results: "Results", *, cursor: int, empty: str) -> None:
+        """Show the results of another search."""
+        self.results = results
         if cursor == 0:
             self.scroll_to(y=0, animate=False, immediate=True)
-        self.show(page.total, self._draw_hit, cursor=cursor, empty=empty)
+        self.show(results.count, self._draw_hit, cursor=cursor, empty=empty)
 
-    def add_page(self, page: "SearchPage", entities: Mapping[Urn, "Entity"]) -> None:
-        """Add a further page."""
-        self.entities.update(entities)
-        self._keep(page)
-        if page.end < min(page.start + PAGE, self.count):
-            # The server returns fewer results than it counted.
-            self.stopped_at = page.end
-            self.grow(page.end)
-            self.move_to(min(self.cursor, page.end - 1))
-        self.refresh()
-
-    def update_entities(self, entities: Mapping[Urn, "Entity"]) -> None:
-        """Replace what is known of entities; rows stay where they are."""
-        self.entities.update(entities)
+    def update_results(self, results: "Results") -> None:
+        """Show more of the same results; rows stay where they are."""
+        self.results = results
+        if results.count != self.count:
+            self.grow(results.count)
+            self.move_to(min(self.cursor, results.count - 1))
         self.refresh()
 
     @property
@@ -200,7 +178,7 @@ class ResultRows(Rows):
         urns = self.marked or ((at,) if at is not None else ())
         if not urns:
             return
-        entity = self.entities.get(urns[0])
+        entity = self.results.entities.get(urns[0]) if self.results is not None else None
         name = entity.name if entity is not None else urns[0].name
         subject = name if len(urns) == 1 else f"{len(urns):,} marked entities"
         self.post_message(
@@ -237,7 +215,7 @@ class ResultRows(Rows):
         """Return the start of the first visible page that was not read, None for none."""
         first, last = self.in_view
         for row in range(max(first - 1, 0), min(last + 2, self.count)):
-            if row not in self.hits and row not in self._unreadable:
+            if self.results is None or not self.results.was_read(row):
                 return row // PAGE * PAGE
         return None
 
@@ -306,26 +284,15 @@ class ResultRows(Rows):
         event.stop()
         self._does.take_paste(event.text[:_PASTED], is_cut=False, into_empty=True)
 
-    def _keep(self, page: "SearchPage") -> None:
-        for at, hit in enumerate(page.hits, page.start):
-            self.hits[at] = hit
-        # The server does not say where among the others they stood.
-        for at, text in enumerate(page.unreadable, page.start + len(page.hits)):
-            self._unreadable[at] = text
-
     def _draw_hit(self, index: int, width: int) -> tuple[Text, Text]:
         hit = self.hits.get(index)
-        if hit is None:
-            text = self._unreadable.get(index)
+        if hit is None or self.results is None:
+            text = self.results.unreadable.get(index) if self.results is not None else None
             if text is None:
                 return Text(" …", "dim"), Text()
             return Text(f" {line(text, 200)}", "bold"), Text("   no URN: cannot be opened", "dim")
-        return draw_result(self.row_of(hit), self._query, width, is_marked=hit.urn in self._marked)
-
-    def row_of(self, hit: "Hit") -> ResultRow:
-        """Return what is known of a result."""
-        has_draft = str(hit.urn) in self.drafts
-        return result_row(hit, self.entities.get(hit.urn), has_draft=has_draft)
+        row = self.results.row(hit, self.drafts)
+        return draw_result(row, self.results.words, width, is_marked=hit.urn in self._marked)
 
 
 _PASTED = 10_000
@@ -374,56 +341,43 @@ _AROUND = 14
 _SHOWN = 30
 
 
-@dataclass(frozen=True, slots=True)
-class ResultCount:
-    """The numbers of the line above the results.
+def count_line(
+    results: "Results", row_range: tuple[int, int] | None, marked: int, width: int
+) -> Text:
+    """Return the line above the results: their number, the visible ones, and the order.
 
     `row_range` holds the first and the last visible row, counted from 0, None while the results are
     hidden. `marked` is the number of marked results.
     """
-
-    total: int
-    row_range: tuple[int, int] | None
-    sort: str
-    has_words: bool
-    has_filter: bool
-    stopped_at: int | None = None
-    corrected: tuple[str, str] | None = None
-    """The words that were typed and not found, and those that were searched for instead."""
-    marked: int = 0
-
-
-def count_line(count: ResultCount, width: int) -> Text:
-    """Return the line above the results: their number, the visible ones, and the order."""
-    if count.total == 0:
-        hint = "; x clears the conditions" if count.has_filter else ""
+    has_words, sort = bool(results.question.words), results.query.sort
+    if results.total == 0:
+        hint = "; x clears the conditions" if results.question.runs else ""
         return Text.assemble(("No results", "bold"), hint)
-    text = Text.assemble((counted(count.total, "result"), "bold"))
-    if count.corrected is not None:
-        typed, corrected = (in_quotes(words, _SHOWN) for words in count.corrected)
+    text = Text.assemble((counted(results.total, "result"), "bold"))
+    if results.corrected is not None:
+        typed, corrected = (in_quotes(words, _SHOWN) for words in results.corrected)
         text.append(f" for {corrected}; nothing matches {typed}", "bold")
-    if count.marked:
-        text.append(f" · {count.marked:,} marked: t T O D ! L", "bold")
-    if count.row_range is not None:
-        text.append(_page_in_view(count.row_range, count))
-    if count.has_words or count.sort:
-        text.append(f" · {sort_label(count.sort, has_words=count.has_words)}")
-    if count.stopped_at is not None and count.stopped_at < count.total:
-        stop = f" · the server stops at {count.stopped_at:,}"
+    if marked:
+        text.append(f" · {marked:,} marked: t T O D ! L", "bold")
+    if row_range is not None:
+        text.append(_page_in_view(row_range, results))
+    if has_words or sort:
+        text.append(f" · {sort_label(sort, has_words=has_words)}")
+    if results.count < results.total:
+        stop = f" · the server stops at {results.count:,}"
         text.append(
-            stop if text.cell_len + len(stop) <= width else f" · stops at {count.stopped_at:,}",
+            stop if text.cell_len + len(stop) <= width else f" · stops at {results.count:,}",
             "bold",
         )
     return text
 
 
-def _page_in_view(row_range: tuple[int, int], count: ResultCount) -> str:
+def _page_in_view(row_range: tuple[int, int], results: "Results") -> str:
     """Return which results are visible, and on which page."""
     first, last = row_range
-    place = f" · {first + 1:,}–{last + 1:,}" if last - first + 1 < count.total else ""
-    if count.total > PAGE:
-        pages = -(-min(count.total, count.stopped_at or count.total) // PAGE)
-        place += f" · page {first // PAGE + 1:,} of {pages:,}"
+    place = f" · {first + 1:,}–{last + 1:,}" if last - first + 1 < results.total else ""
+    if results.total > PAGE:
+        place += f" · page {first // PAGE + 1:,} of {-(-results.count // PAGE):,}"
     return place
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from explorer.config.searches import SavedSearch, SearchStore
 from explorer.errors import InvalidFile
-from explorer.tui.state import SavedSearch, SearchStore
 
 
 def test_searches_are_kept_renamed_and_forgotten(

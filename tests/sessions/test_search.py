@@ -1,0 +1,277 @@
+"""Searching without a screen: superseded, refused, failed and empty searches, facets, pages."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.client import AsyncCatalog
+from explorer.errors import Busy, InvalidInput, Superseded, Unreachable
+from explorer.metadata import Urn
+from explorer.query import FilterSyntax
+from explorer.sessions import search as search_module
+from explorer.sessions.search import NO_NAMES, Query, Results, SearchSession
+
+pytestmark = pytest.mark.anyio
+
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+
+
+class Gated(AsyncCatalog):
+    """The catalog; its answers are held back as long as the gate is shut, and can fail or be of an
+    earlier time."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(data_dir=directory)
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.failing: Exception | None = None
+        self.as_of_search: datetime | None = None
+        self.asked: list[str] = []
+        self.cancelled: list[str] = []
+
+    async def search(self, text: str = "*", **further: Any) -> Any:
+        self.asked.append(text)
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(text)
+            raise
+        if self.failing is not None:
+            raise self.failing
+        return replace(await super().search(text, **further), as_of=self.as_of_search)
+
+
+@pytest.fixture
+async def catalog(sample: Path) -> AsyncIterator[Gated]:
+    async with Gated(sample) as catalog:
+        yield catalog
+
+
+@pytest.fixture
+def session(catalog: Gated) -> SearchSession:
+    return SearchSession(catalog, size=20, values=5)
+
+
+def results_of(session: SearchSession) -> Results:
+    assert session.state.results is not None
+    return session.state.results
+
+
+async def until_asked(catalog: Gated, text: str) -> None:
+    async with asyncio.timeout(120):
+        while text not in catalog.asked:  # noqa: ASYNC110 - what is waited for tells nobody
+            await asyncio.sleep(0.005)
+
+
+async def test_a_later_search_replaces_one_that_still_runs(
+    catalog: Gated, session: SearchSession
+) -> None:
+    catalog.gate.clear()
+    first = asyncio.create_task(session.search(Query("customers")))
+    await until_asked(catalog, "customers")
+    second = asyncio.create_task(session.search(Query("orders")))
+    with pytest.raises(Superseded):
+        await first
+    assert catalog.cancelled == ["customers"]
+    assert session.state.is_searching
+    catalog.gate.set()
+    await second
+    assert results_of(session).query == Query("orders")
+    assert not session.state.is_searching
+    # Nothing went wrong that anybody has to be told.
+    assert session.state.message is None
+
+
+async def test_of_what_is_typed_only_the_last_text_is_searched_for(
+    catalog: Gated, session: SearchSession
+) -> None:
+    texts = ["o", "or", "ord", "orders"]
+    searches = [session.search(Query(text), is_typed=True) for text in texts]
+    outcomes = await asyncio.gather(*searches, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes[:-1]] == [Superseded] * 3
+    assert catalog.asked == ["orders"]
+
+
+async def test_loading_failing_refused_and_finding_nothing_are_told_apart(
+    catalog: Gated, session: SearchSession
+) -> None:
+    await session.search(Query("orders"))
+    found = session.state.results
+    states = []
+    session.subscribe(lambda state: states.append(state.is_searching))
+    catalog.failing = Unreachable("no catalog answers")
+    with pytest.raises(Unreachable):
+        await session.search(Query("customers"))
+    assert states[0]
+    assert (session.state.is_searching, session.state.results) == (False, found)
+    assert session.state.message is not None
+    assert session.state.message.error is catalog.failing
+    catalog.failing = None
+    with pytest.raises(FilterSyntax):
+        await session.search(Query("orders nosuch:x"))
+    assert session.state.fault is not None
+    assert session.state.results is found
+    await session.search(Query("zzzznothing"))
+    assert (session.state.fault, results_of(session).total) == (None, 0)
+
+
+async def test_an_empty_answer_takes_no_results_away_while_a_condition_is_typed(
+    session: SearchSession,
+) -> None:
+    text = "orders platform:snow"
+    await session.search(Query("orders"))
+    found = session.state.results
+    await session.search(Query(text), cursor=len(text))
+    assert session.state.results is found
+    session.show_held()
+    assert results_of(session).total == 0
+
+
+async def test_pages_are_added_where_they_belong(session: SearchSession) -> None:
+    await session.search(Query())
+    first = results_of(session)
+    assert first.total > 60
+    await session.read_page(40)
+    results = results_of(session)
+    assert [at in results.hits for at in (0, 19, 20, 39, 40, 59, 60)] == [
+        *(True, True, False, False),
+        *(True, True, False),
+    ]
+    assert results.row(results.hits[40]).is_read
+    # What was seen before is as it was.
+    assert 40 not in first.hits
+
+
+async def test_a_page_of_an_earlier_search_is_not_added_to_another(
+    catalog: Gated, session: SearchSession
+) -> None:
+    await session.search(Query())
+    catalog.gate.clear()
+    late = asyncio.create_task(session.read_page(20))
+    await asyncio.sleep(0)
+    found = asyncio.create_task(session.search(Query("orders")))
+    await until_asked(catalog, "orders")
+    catalog.gate.set()
+    await asyncio.gather(late, found)
+    assert set(results_of(session).hits) == set(range(20))
+
+
+async def test_a_server_that_stops_early_is_not_asked_beyond(
+    session: SearchSession, catalog: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_module, "PAGING_LIMIT", 60)
+    await session.search(Query())
+    assert results_of(session).count == results_of(session).total
+    abilities = await catalog.abilities()
+
+    async def stop_early() -> Any:
+        return replace(abilities, deep_pages=False)
+
+    monkeypatch.setattr(catalog, "abilities", stop_early)
+    await session.search(Query())
+    assert (results_of(session).count, results_of(session).stopped_at) == (60, 60)
+
+
+@pytest.mark.parametrize("chosen", [None, {}], ids=["in the text", "beside it"])
+async def test_a_chosen_facet_finds_what_it_counted_and_counts_what_more_would_add(
+    session: SearchSession, chosen: Any
+) -> None:
+    registry = session.catalog.registry
+    await session.search(Query("orders", chosen=chosen))
+    whole = results_of(session).total
+    group = next(group for group in results_of(session).groups if group.field == "platform")
+    first, second = group.rows[:2]
+    query = session.state.query.toggle("platform", first.value, registry)
+    assert (query.text == "orders") is (chosen is not None)
+    await session.search(query)
+    results = results_of(session)
+    assert results.total == first.count
+    group = next(group for group in results.groups if group.field == "platform")
+    rows = {row.value: row for row in group.rows}
+    assert (rows[first.value].is_chosen, rows[second.value].adds) == (True, True)
+    await session.search(query.toggle("platform", second.value, registry))
+    assert results_of(session).total == results.total + (rows[second.value].count or 0)
+    await session.search(query.toggle("platform", first.value, registry))
+    assert results_of(session).total == whole
+
+
+async def test_a_slip_is_corrected_and_said(session: SearchSession) -> None:
+    await session.search(Query("custmers"))
+    assert results_of(session).corrected == ("custmers", "customers")
+    assert results_of(session).words == "customers"
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+async def test_what_an_earlier_index_finds_is_shown_without_names(
+    catalog: Gated, session: SearchSession, monkeypatch: pytest.MonkeyPatch, is_slow: bool
+) -> None:
+    async def fail(*_: Any) -> Any:
+        if is_slow and catalog.as_of_search is not None:
+            await asyncio.Event().wait()
+        raise Busy("the database is away")
+
+    monkeypatch.setattr(search_module, "_OLD_PAGE_SECONDS", 0.05)
+    catalog.as_of_search = datetime.now(UTC)
+    monkeypatch.setattr(catalog, "summaries", fail)
+    await session.search(Query("fct_orders"))
+    results = results_of(session)
+    assert results.page.as_of is not None
+    assert not results.row(results.hits[0]).is_read
+    assert session.state.message is not None
+    assert session.state.message.sentence == NO_NAMES
+    # Of a server that is whole, the same is an error.
+    catalog.as_of_search = None
+    with pytest.raises(Busy):
+        await session.search(Query("fct_orders"))
+
+
+async def test_words_and_conditions_are_completed(session: SearchSession) -> None:
+    names = await session.complete("fct_ord", 7)
+    assert names[0].urn is not None
+    assert names[0].detail.startswith("dataset · snowflake")
+    assert await session.complete("f", 1) == ()
+    text = "orders platform:"
+    values = await session.complete(text, len(text))
+    assert values[0].text.startswith("orders platform:")
+    fields = await session.complete("orders plat", 11)
+    assert "platform:" in [field.label for field in fields]
+
+
+async def test_two_searches_at_once_share_what_is_saved(catalog: Gated) -> None:
+    one, two = (SearchSession(catalog, size=20, values=5) for _ in range(2))
+    with pytest.raises(InvalidInput, match="type a search first"):
+        await one.save("mine", "")
+    assert not (await two.searches()).saved
+    await one.save("mine", "orders", "name")
+    assert one.state.message is not None
+    assert one.state.message.sentence == "Saved as “mine”."
+    await two.rename("mine", "ours")
+    await two.remember("orders")
+    file = await one.searches()
+    assert [(search.name, search.text, search.sort) for search in file.saved] == [
+        ("ours", "orders", "name")
+    ]
+    assert [completion.text for completion in await one.recent()] == ["orders"]
+    await one.forget("ours", "")
+    await one.forget("", "orders")
+    file = await two.searches()
+    assert (file.saved, file.recent) == ((), ())
+
+
+async def test_what_others_changed_is_read_again_where_it_is_shown(
+    session: SearchSession,
+) -> None:
+    await session.search(Query("fct_orders"))
+    before = results_of(session)
+    await session.refresh([Urn.dataset("hive", "never.there")])
+    assert results_of(session) is before
+    await session.refresh([ORDERS])
+    assert results_of(session).entities[ORDERS] is not before.entities[ORDERS]
+    await session.read_measures()
+    row = results_of(session).row(results_of(session).hits[0])
+    assert row.measures is not None
