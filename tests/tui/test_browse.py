@@ -13,8 +13,9 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
+from explorer.sessions.browse import PAGE
 from explorer.tui.app import CatalogApp
-from explorer.tui.screens.browse import PAGE, BrowseTree, FolderRows
+from explorer.tui.screens.browse import BrowseTree, FolderRows
 from explorer.tui.screens.search_results import ResultRows
 from explorer.tui.state import TerminalState
 from tests.conftest import SampleAt

@@ -14,8 +14,9 @@ from explorer.client.folders import FolderEntry, TypesSource
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.explorer import columns
 from explorer.notebook.widgets.search import Search, Tree, read_answer, with_measures
+from explorer.sessions.browse import Branch, OutlineRow
 from explorer.tui.content import Times
-from explorer.tui.screens.browse import Branch, OutlineRow, folder_row
+from explorer.tui.screens.browse import folder_row
 from explorer.tui.screens.columns import ColumnDrawing, column_lines
 from explorer.tui.screens.overview import PageLayout, lay_out
 from explorer.tui.screens.search_results import draw_result, draw_value

@@ -1,14 +1,25 @@
-"""The rows of the folders: what is unfolded stands below its folder, and little is kept."""
+"""The rows of the folders: what is unfolded stands below its folder, and little is kept; folders
+are read where they are looked at, and an entity is found in all of them."""
 
+import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from explorer.client.folders import EntryPage, FixedSource, FolderEntry, natural_order
+from explorer.client import AsyncCatalog
+from explorer.client.folders import (
+    EntryPage,
+    FixedSource,
+    FolderEntry,
+    TypesSource,
+    natural_order,
+)
+from explorer.errors import Unreachable
 from explorer.metadata import Urn
-from explorer.tui.screens.browse import PAGE, Branch, Outline
+from explorer.sessions.browse import PAGE, Branch, BrowseSession, Outline
 
 
 def folder(name: Any) -> Any:
@@ -142,3 +153,100 @@ def test_entries_at_hand_are_narrowed_without_the_server_and_folders_with_it() -
 def test_names_sort_as_people_count() -> None:
     names = ["s10", "S2", "s1", "a2b10", "a2b9", "٣"]
     assert sorted(names, key=natural_order)[-5:] == ["a2b9", "a2b10", "s1", "S2", "s10"]
+
+
+class Halting(AsyncCatalog):
+    """The catalog; its folders are held back as long as the gate is shut, and can fail."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(data_dir=directory)
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.failing: Unreachable | None = None
+
+    async def browse(self, *arguments: Any, **further: Any) -> Any:
+        await self.gate.wait()
+        if self.failing is not None:
+            raise self.failing
+        return await super().browse(*arguments, **further)
+
+
+@pytest.fixture
+async def catalog(sample: Path) -> AsyncIterator[Halting]:
+    async with Halting(sample) as catalog:
+        yield catalog
+
+
+async def read_all(session: BrowseSession) -> None:
+    """Read what is looked at, as a front end does."""
+    while pages := session.claim(0, 20):
+        await asyncio.gather(*(session.read_claimed(*page) for page in pages))
+
+
+@pytest.mark.anyio
+async def test_the_first_type_is_open_and_what_is_looked_at_is_read(catalog: Halting) -> None:
+    session = BrowseSession(catalog, Outline(TypesSource()))
+    await read_all(session)
+    names = first_names(session.state.outline, session.state.outline.height)
+    assert names[0] == "datasets"
+    assert "prod" in names[1:]
+    assert session.state.revision > 1
+    assert not session.is_reading
+
+
+@pytest.mark.anyio
+async def test_a_folder_that_cannot_be_read_says_why_and_is_read_again(catalog: Halting) -> None:
+    outline = Outline(TypesSource())
+    session = BrowseSession(catalog, outline)
+    catalog.failing = Unreachable("no catalog answers")
+    await session.read(outline.root, 0)
+    datasets = outline.root.below[0]
+    with pytest.raises(Unreachable):
+        await session.read(datasets, 0)
+    assert outline.locate(1).error is catalog.failing
+    # It is not asked for again and again.
+    assert (datasets, 0) not in session.claim(0, 20)
+    catalog.failing = None
+    datasets.failed.clear()
+    await read_all(session)
+    assert outline.locate(1).error is None
+    assert datasets.total
+
+
+@pytest.mark.anyio
+async def test_an_answer_to_what_is_filtered_meanwhile_is_not_taken(catalog: Halting) -> None:
+    outline = Outline(TypesSource())
+    session = BrowseSession(catalog, outline)
+    await session.read(outline.root, 0)
+    datasets = outline.root.below[0]
+    catalog.gate.clear()
+    late = asyncio.create_task(session.read(datasets, 0))
+    await asyncio.sleep(0)
+    datasets.narrow("fct")
+    catalog.gate.set()
+    assert not await late
+    assert datasets.total is None
+
+
+@pytest.mark.anyio
+async def test_an_entity_is_found_in_its_folder_also_beside_another_session(
+    catalog: Halting,
+) -> None:
+    urn = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+    one, two = (BrowseSession(catalog, Outline(TypesSource())) for _ in range(2))
+    locations = await asyncio.gather(one.reveal(urn), two.reveal(urn))
+    for session, location in zip((one, two), locations, strict=True):
+        assert location.index is not None
+        row = session.state.outline.row_of(location.branch, location.index)
+        spot = session.state.outline.locate(row)
+        assert spot.entry is not None
+        assert spot.entry.urn == urn
+        names, branch = [], location.branch
+        while branch.above is not None:
+            names.append(branch.entry.name)
+            branch = branch.above
+        assert names == ["marts", "analytics", "snowflake", "prod", "datasets"]
+    gone = await one.reveal(Urn.dataset("hive", "never.there"))
+    assert gone.index is None
+    assert one.state.message is not None
+    assert one.state.message.sentence == "The server lists it in no folder."
