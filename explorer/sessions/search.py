@@ -315,7 +315,6 @@ class SearchSession(Session[SearchState]):
         adding = await self._read_further_facets(query, chosen)
         named = facet_urns((*page.facets, *adding.values()), self._values)
         entities = await self._read_entities(page, named)
-        # Only where it matters is the server asked what it can do.
         results = Results(
             query,
             question,

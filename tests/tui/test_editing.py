@@ -688,9 +688,9 @@ async def test_a_long_text_is_broken_once_and_drawn_when_it_is_in_its_place(
 
         def rendered(self: Compositor, *given: Any, **more: Any) -> Any:
             screen = reader.app.screen
-            is_editor = isinstance(screen, EditorScreen) and screen._compositor is self
             # Textual draws while a batch lasts too, and shows nothing of it.
-            if is_editor and not reader.app._batch_count:
+            is_shown = screen._compositor is self and not reader.app._batch_count
+            if isinstance(screen, EditorScreen) and is_shown:
                 drawn.append(screen._opened.is_set())
             return render(self, *given, **more)
 
