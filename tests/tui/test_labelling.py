@@ -12,8 +12,7 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
-from explorer.tui.screens.label_choice import LabelChoice, LabelTarget
-from explorer.tui.screens.labels import LabelSource, write_labels
+from explorer.sessions.labels import LabelSession
 from tests.conftest import schema_of
 from tests.tui.conftest import OpenTerminal
 
@@ -251,26 +250,6 @@ async def test_owners_are_of_a_kind(desk: Path, at: OpenTerminal, thing: Any) ->
     assert [owner.owner for owner in read(desk, urn).owners] == ["urn:li:corpGroup:team-orders"]
 
 
-async def test_a_domain_that_somebody_else_changed_is_not_overwritten_unasked(
-    desk: Path, at: OpenTerminal, thing: Any
-) -> None:
-    urn = thing("labels.domain")
-    async with at(desk, urn=urn) as reader:
-        await reader.sees("1 Overview", "Legacy")
-        await reader.press("D")
-        await reader.type("finance")
-        await reader.press("enter")
-        await reader.sees("+ Finance")
-        with somebody_else(desk) as catalog:
-            catalog.set_domain(urn, "supply")
-        await reader.press("ctrl+s")
-        await reader.sees("changed by somebody else", "+ Finance  − Product and Supply")
-        assert names(read(desk, urn).domains) == ["supply"]
-        await reader.press("ctrl+s")
-        await reader.sees("U undoes it", "domain Finance")
-    assert names(read(desk, urn).domains) == ["finance"]
-
-
 async def test_tags_that_somebody_else_changed_are_shown_before_any_is_written(
     desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
@@ -290,32 +269,6 @@ async def test_tags_that_somebody_else_changed_are_shown_before_any_is_written(
         await reader.press("ctrl+s")
         await reader.sees("U undoes it")
     assert names(read(desk, urn).tags) == ["Legacy", "Finance", "PII"]
-
-
-async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(
-    desk: Path, thing: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    urn, tag = thing("labels.same"), "urn:li:tag:made-twice"
-    choice = LabelChoice(("urn:li:tag:Legacy",))
-    choice.create(tag)
-    theirs = {"name": "made-twice", "description": "theirs"}
-    async with AsyncCatalog(data_dir=desk) as catalog:
-        stored = catalog._read_stored
-
-        async def too_early(urn: Urn, *aspects: Any) -> Any:
-            try:
-                return await stored(urn, *aspects)
-            finally:
-                if str(urn) == tag:
-                    monkeypatch.undo()
-                    await catalog.put(urn, "tagProperties", theirs)
-
-        monkeypatch.setattr(catalog, "_read_stored", too_early)
-        edits = [
-            edit async for edit in write_labels(catalog, LabelTarget(urn, "same"), "tags", choice)
-        ]
-    assert [edit.after for edit in edits] == [("urn:li:tag:Legacy", tag)]
-    assert read(desk, tag).raw("tagProperties") == theirs
 
 
 async def test_what_the_server_refuses_stays_chosen(
@@ -475,13 +428,13 @@ async def test_what_was_taken_back_here_is_not_done_again_by_the_command(
 async def test_what_is_taken_before_it_is_found_is_taken_while_the_next_is_typed(
     desk: Path, at: OpenTerminal, thing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    matching = LabelSource.matching
+    find = LabelSession._find
 
-    async def slow(self: LabelSource, catalog: Any, text: Any) -> Any:
+    async def slow(self: LabelSession, text: Any) -> Any:
         await asyncio.sleep(0.3)
-        return await matching(self, catalog, text)
+        return await find(self, text)
 
-    monkeypatch.setattr(LabelSource, "matching", slow)
+    monkeypatch.setattr(LabelSession, "_find", slow)
     urn = thing("labels.hurried")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")

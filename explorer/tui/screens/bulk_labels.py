@@ -1,7 +1,6 @@
 """Labels, deprecation and links of all marked items: chosen once, staged as a changeset, and
 reviewed before anything is written."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,25 +12,13 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from explorer.client.editable import deprecation
-from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
-from explorer.stewardship.labels import (
-    LabelledKind,
-    LabelledPlaces,
-    LabelsChange,
-    stage_labels,
-)
-from explorer.stewardship.worklist import Key
+from explorer.sessions.labels import NO_CHANGES, NOUNS, BulkLabelSession, BulkStaging, LabelTarget
+from explorer.stewardship.labels import LabelsChange
 from explorer.tui.actions import bindings
 from explorer.tui.content import line, line_text
 from explorer.tui.key_queue import LEADING
-from explorer.tui.screens.label_choice import (
-    BulkLabelsRequested,
-    LabelChoice,
-    LabelKind,
-    LabelTarget,
-    describe_change,
-)
+from explorer.tui.screens.label_choice import BulkLabelsRequested, draw_change
 from explorer.tui.screens.labels import PickerScreen, draw_label
 from explorer.tui.screens.lifecycle import DeprecationFields, DeprecationScreen
 from explorer.tui.screens.links import LinkForm, LinkInput
@@ -41,123 +28,18 @@ from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from explorer.client import AsyncCatalog
     from explorer.stewardship.staging import StagedChangeset
 
 __all__ = ["BulkDeprecationScreen", "BulkLauncher", "BulkLinksScreen", "BulkPickerScreen"]
 
 
-@dataclass(slots=True)
-class BulkStaging:
-    """Reads one kind of label of the marked items, and stages a change of it. `staged` is the
-    changeset once there is one."""
-
-    what: LabelledKind
-    keys: tuple[Key, ...]
-    subject: str
-    places: LabelledPlaces | None = None
-    staged: "StagedChangeset | None" = None
-
-    async def read(self, catalog: "AsyncCatalog") -> LabelledPlaces:
-        """Return what the items have now. Raises `InvalidInput` if none of them can have such a
-        label."""
-        from explorer.stewardship import AsyncStewardship
-
-        self.places = await AsyncStewardship(catalog).labelled(self.keys, self.what)
-        if not self.places.places:
-            noun = _A_NOUN.get(self.what, _NOUNS[self.what])
-            why = "is in the catalog" if self.places.missing else f"has {noun}"
-            raise InvalidInput(f"nothing marked {why}")
-        return self.places
-
-    async def stage(self, catalog: "AsyncCatalog", change: LabelsChange, words: str) -> None:
-        """Stage a change under a title. Raises `InvalidInput` if nothing would change."""
-        from explorer.stewardship import AsyncStewardship
-
-        edits = stage_labels(self.places or await self.read(catalog), change)
-        if not edits:
-            raise InvalidInput(f"{self.subject}: no changes to review")
-        title = f"{_NOUNS[self.what].capitalize()} of {line(self.subject)}: {words}"
-        self.staged = await AsyncStewardship(catalog).stage(edits, title)
-
-    def held_by(self, label: str, counts: "Mapping[str, int]") -> str:
-        """Return how many marked items have a label; empty for a single item."""
-        count, every = counts.get(label), len(self.places or ())
-        if not count or every < 2:
-            return ""
-        return f"all {every:,} have it" if count == every else f"{count:,} of {every:,} have it"
-
-    def describe_left_out(self) -> str:
-        """Return in a sentence how many marked items are left out and why; empty for none."""
-        places = self.places
-        if places is None or self.staged is None:
-            return ""
-        done = len(places) - len(self.staged.items)
-        parts = (
-            (done, "unchanged"),
-            (places.unfit, f"cannot have {_A_NOUN.get(self.what, _NOUNS[self.what])}"),
-            (places.missing, "not in the catalog"),
-        )
-        facts = [f"{count:,} {words}" for count, words in parts if count]
-        return f"Left out: {', '.join(facts)}." if facts else ""
-
-
-_NOUNS: dict[LabelledKind, str] = {
-    "tags": "tags",
-    "terms": "glossary terms",
-    "owners": "owners",
-    "domain": "domain",
-    "deprecation": "deprecation",
-    "links": "links",
-}
-
-
-_A_NOUN: dict[LabelledKind, str] = {"domain": "a domain", "deprecation": "a deprecation"}
-
-
 class BulkPickerScreen(PickerScreen):
-    """The picker for labels of one kind on all marked items: those that all have, and that some
-    have. The choice is staged; nothing is written."""
+    """The picker for labels of one kind on all marked items. The choice is staged; nothing is
+    written."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("bulklabels")
-    CREATED: ClassVar[str] = "created when the change is written"
-
-    def __init__(self, session: TerminalSession, staging: BulkStaging, kind: LabelKind) -> None:
-        place = LabelTarget(Urn.parse(staging.keys[0][0]), staging.subject)
-        super().__init__(session, place, kind, LabelChoice(single=kind == "domain"))
-        self._staging = staging
-        self._counts: dict[str, int] = {}
-
-    async def read_choice(self, catalog: "AsyncCatalog") -> None:
-        """Read what all items have, and what some have."""
-        places = self._staging.places or await self._staging.read(catalog)
-        self._counts = places.counts()
-        choice = self._choice
-        choice.some = tuple(label for label, count in self._counts.items() if count < len(places))
-        choice.note_current(
-            tuple(label for label, count in self._counts.items() if count == len(places))
-        )
-
-    async def write_choice(self, catalog: "AsyncCatalog") -> None:
-        """Stage what was chosen."""
-        choice = self._choice
-        urns = {
-            label.rpartition(" ")[0] if self._kind == "owners" else label
-            for label in choice.selection
-        }
-        change = LabelsChange(
-            choice.added,
-            choice.removed,
-            tuple(label for label in choice.added if label in choice.new),
-            called={urn: self.name_of(urn) for urn in (*urns, *choice.removed)},
-        )
-        await self._staging.stage(catalog, change, describe_change(choice, self.name_of).plain)
-
-    def held_by(self, label: str) -> str:
-        """Return how many marked items have a label."""
-        return self._staging.held_by(label, self._counts)
 
 
 class BulkDeprecationScreen(DeprecationScreen):
@@ -224,12 +106,7 @@ class BulkLinksScreen(FramedScreen[None]):
         super().__init__()
         self._session = session
         self._staging = staging
-        self._counts = staging.places.counts() if staging.places is not None else {}
-        every = len(staging.places or ())
-        self._choice = LabelChoice(
-            tuple(label for label, count in self._counts.items() if count == every),
-            some=tuple(label for label, count in self._counts.items() if count < every),
-        )
+        self._choice = staging.choice()
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the links, what will be staged, and the keys."""
@@ -251,21 +128,21 @@ class BulkLinksScreen(FramedScreen[None]):
         def add_link(new: LinkInput | None) -> None:
             link = f"{new.url} {new.label}" if new is not None else ""
             if link and link not in self._choice.selection:
-                self._choice.toggle(link)
+                self._choice = self._choice.toggle(link)
                 self._show()
 
         self.app.push_screen(LinkForm(f"A new link for {line(self._staging.subject)}"), add_link)
 
     def action_write(self) -> None:
         """Stage what was chosen."""
-        if self._choice.changed:
+        if self._choice.is_changed:
             self._stage()
         else:
-            self.say("No changes yet; esc closes.")
+            self.say(NO_CHANGES)
 
     def action_leave(self) -> None:
         """Close; ask first if something was chosen."""
-        if not self._choice.changed:
+        if not self._choice.is_changed:
             self.dismiss(None)
             return
         question = Text.assemble(("Close without these changes?\n", "bold"), self._change())
@@ -274,7 +151,7 @@ class BulkLinksScreen(FramedScreen[None]):
     @on(Rows.Chosen)
     def _choose(self, event: Rows.Chosen) -> None:
         event.stop()
-        self._choice.toggle(self._choice.concerned[event.index])
+        self._choice = self._choice.toggle(self._choice.concerned[event.index])
         self._show()
 
     @work(exclusive=True, group="write", name=LEADING)
@@ -286,21 +163,21 @@ class BulkLinksScreen(FramedScreen[None]):
             self.dismiss(None)
 
     def _change(self) -> Text:
-        return describe_change(self._choice, lambda link: link.partition(" ")[2] or link)
+        return draw_change(self._choice, lambda link: link.partition(" ")[2] or link)
 
     def _show(self) -> None:
         rows, links = self.query_one(Rows), self._choice.concerned
         cursor = len(links) - 1 if rows.count and len(links) > rows.count else rows.cursor
         rows.show(len(links), self._draw, cursor=cursor, empty="No links yet; a adds one to all.")
-        preview = self._change() if self._choice.changed else Text("No changes yet.", "dim italic")
+        preview = self._change() if self._choice.is_changed else Text(NO_CHANGES, "dim italic")
         self.query_one("#preview", Static).update(preview)
         self.refresh_bindings()
 
     def _draw(self, index: int, width: int) -> tuple[Text]:
         link = self._choice.concerned[index]
         url, _, name = link.partition(" ")
-        about = " · ".join(filter(None, (self._staging.held_by(link, self._counts), url)))
-        return (draw_label(self._choice.state(link), name or url, about, "", width, 30),)
+        about = " · ".join(filter(None, (self._staging.describe_holders(link), url)))
+        return (draw_label(self._choice.mark(link), name or url, about, "", width, 30),)
 
 
 class BulkLauncher:
@@ -324,7 +201,7 @@ class BulkLauncher:
         self._app.run_worker(self._open(staging), LEADING, "bulk", exclusive=True)
 
     async def _open(self, staging: BulkStaging) -> None:
-        with self._session.reporting(f"reading the {_NOUNS[staging.what]} of the marked items"):
+        with self._session.reporting(f"reading the {NOUNS[staging.what][1]} of the marked items"):
             await staging.read(await self._session.catalog())
             review = partial(self._review_staged, staging)
             match staging.what:
@@ -333,7 +210,8 @@ class BulkLauncher:
                 case "links":
                     self._app.push_screen(BulkLinksScreen(self._session, staging), review)
                 case kind:
-                    self._app.push_screen(BulkPickerScreen(self._session, staging, kind), review)
+                    labels = BulkLabelSession(await self._session.catalog(), staging, kind)
+                    self._app.push_screen(BulkPickerScreen(self._session, labels), review)
 
     def _review_staged(self, staging: BulkStaging, _: object = None) -> None:
         if staging.staged is None:

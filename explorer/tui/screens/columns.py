@@ -25,7 +25,7 @@ from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import Times, counted, join, line_text, padded, preview, without_start
-from explorer.tui.screens.label_choice import LabelKind, LabelsRequested
+from explorer.tui.screens.label_choice import LabelsRequested
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.charts import bar_text
 from explorer.tui.widgets.inputs import FilterLine
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Column, Entity, Schema
     from explorer.client.records import Timeseries
+    from explorer.sessions.labels import LabelKind
     from explorer.views.table import Table
 
 __all__ = [
@@ -395,7 +396,7 @@ class ColumnRows(ActionRows):
         """Edit the column after a click on the row under the cursor."""
         self.action_ask("edit_column")
 
-    def action_label(self, kind: LabelKind) -> None:
+    def action_label(self, kind: "LabelKind") -> None:
         """Ask to choose tags or terms of the column under the cursor."""
         self.post_message(LabelsRequested(kind))
 

@@ -36,8 +36,8 @@ from explorer.views.stewardship import (
 from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
+    from explorer.sessions.labels import LabelKind
     from explorer.stewardship.staging import StagedChangeset
-    from explorer.tui.screens.label_choice import LabelKind
 
 __all__ = ["ConceptQuestion", "ConceptScreen"]
 

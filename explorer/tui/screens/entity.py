@@ -25,7 +25,7 @@ from explorer.tui.content import Times, counted, join, line_text
 from explorer.tui.desktop import Browser
 from explorer.tui.key_queue import LEADING, opening, start_worker
 from explorer.tui.screens.columns import ColumnsView
-from explorer.tui.screens.label_choice import BulkLabelsRequested, LabelKind, LabelsRequested
+from explorer.tui.screens.label_choice import BulkLabelsRequested, LabelsRequested
 from explorer.tui.screens.overview import OverviewTab
 from explorer.tui.screens.relations import RelationsView
 from explorer.tui.screens.tabs import (
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import Health
+    from explorer.sessions.labels import LabelKind
     from explorer.stewardship.worklist import Key
     from explorer.tui.screens.history import HistoryTab
     from explorer.tui.screens.labels import LabelLauncher
@@ -485,7 +486,7 @@ class EntityView(Vertical, SizeAware):
         if self._entity is not None:
             self.post_message(self.LinksRequested(self._entity))
 
-    def action_label(self, kind: LabelKind) -> None:
+    def action_label(self, kind: "LabelKind") -> None:
         """Choose the tags, terms, owners or the domain of the entity."""
         entity = self._entity
         self._label(lambda labelling: labelling.label(kind, entity))

@@ -18,10 +18,10 @@ from explorer.client.display import in_quotes, visible
 from explorer.client.editable import deprecation_of
 from explorer.errors import Conflict, InvalidInput, InvalidUrn
 from explorer.metadata.urn import Urn
+from explorer.sessions.labels import LabelTarget
 from explorer.tui.actions import bindings
 from explorer.tui.content import counted, join, line_text
 from explorer.tui.key_queue import LEADING
-from explorer.tui.screens.label_choice import LabelTarget
 from explorer.tui.screens.relations import relationship_kinds
 from explorer.tui.session import TerminalSession, open_graphs
 from explorer.tui.widgets.bars import KeyLine

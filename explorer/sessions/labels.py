@@ -1,0 +1,736 @@
+"""The labels of an entity or a column, or of many at once: searched, chosen, created and saved."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from explorer.client.display import in_quotes, line
+from explorer.client.editable import LABEL_KINDS, TextConflict
+from explorer.client.journal import one_save
+from explorer.errors import CatalogError, Conflict, InvalidInput, NotFound, ServerFault
+from explorer.metadata.names import ownership, singular
+from explorer.metadata.registry import load_registry
+from explorer.metadata.urn import Urn
+from explorer.sessions.base import Session, SessionState, action
+from explorer.stewardship.api import AsyncStewardship
+from explorer.stewardship.labels import LabelledKind, LabelledPlaces, LabelsChange, stage_labels
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+    from explorer.client.records import Edit
+    from explorer.stewardship.staging import StagedChangeset
+    from explorer.stewardship.worklist import Key
+
+LabelKind = Literal["tags", "terms", "owners", "domain"]
+LabelMark = Literal["on", "some", "off", "added", "removed", "fixed"]
+NameOf = Callable[[str], str]
+"""The name people know a URN by."""
+
+NOUNS: Final[Mapping[LabelledKind, tuple[str, str]]] = {
+    "tags": ("tag", "tags"),
+    "terms": ("glossary term", "glossary terms"),
+    "owners": ("owner", "owners"),
+    "domain": ("domain", "domain"),
+    "deprecation": ("deprecation", "deprecation"),
+    "links": ("link", "links"),
+}
+"""The words for one and for several; an entity is in one domain."""
+
+FOUND: Final[Mapping[LabelKind, tuple[str, str]]] = {
+    "tags": NOUNS["tags"],
+    "terms": NOUNS["terms"],
+    "owners": ("person or group", "people and groups"),
+    "domain": ("domain", "domains"),
+}
+"""The words for one and for several of those that may be put on."""
+
+NO_CHANGES: Final = "No changes yet."
+OWNERSHIPS: Final = ("TECHNICAL_OWNER", "BUSINESS_OWNER", "DATA_STEWARD", "NONE")
+"""What the model has beside those that are no longer given."""
+
+_TYPES: Final[Mapping[LabelKind, tuple[str, ...]]] = {
+    "tags": ("tag",),
+    "terms": ("glossaryTerm",),
+    "owners": ("corpuser", "corpGroup"),
+    "domain": ("domain",),
+}
+_ASPECTS: Final[Mapping[LabelKind, str]] = {
+    "tags": "globalTags",
+    "terms": "glossaryTerms",
+    "owners": "ownership",
+    "domain": "domains",
+}
+_FACETS: Final[Mapping[LabelKind, str]] = {**_ASPECTS, "tags": "tags", "owners": "owners"}
+_COLUMN_ASPECTS: Final = ("schemaMetadata", "editableSchemaMetadata")
+_A_NOUN: Final[Mapping[LabelledKind, str]] = {
+    "domain": "a domain",
+    "deprecation": "a deprecation",
+}
+_BUILT_IN: Final = "urn:li:ownershipType:__system__"
+_MOST_OWNERSHIPS: Final = 20
+_MOST_OFFERS: Final = 60
+_MOST_COMPLETIONS: Final = 12
+_TYPING_PAUSE_SECONDS: Final = 0.03
+# What servers answer that do not know the question, or not these types of entities.
+_REFUSALS: Final = (InvalidInput, NotFound, ServerFault)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelChoice:
+    """A choice of labels as texts: URNs, for owners with the ownership type after a space.
+
+    `current` is what the server has, `fixed` what comes from the ingested schema and cannot be
+    removed here. If `single`, at most one label is chosen. `new` labels are created first. For
+    several items `current` is what all of them have, `some` what only some have; of these, those in
+    `to_remove` are to be removed.
+    """
+
+    current: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    single: bool = False
+    selection: tuple[str, ...] = ()
+    new: frozenset[str] = frozenset()
+    some: tuple[str, ...] = ()
+    to_remove: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        current: Sequence[str] = (),
+        fixed: Sequence[str] = (),
+        some: Sequence[str] = (),
+        *,
+        single: bool = False,
+    ) -> "LabelChoice":
+        """Return the choice of what there is."""
+        held = tuple(current)
+        return cls(held, tuple(fixed), single, held, some=tuple(some))
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The labels to add, in the order in which they were chosen."""
+        return tuple(label for label in self.selection if label not in self.current)
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """The labels to remove."""
+        deselected = (label for label in self.current if label not in self.selection)
+        return (*deselected, *(label for label in self.some if label in self.to_remove))
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(self.added or self.removed)
+
+    @property
+    def concerned(self) -> tuple[str, ...]:
+        """Every label that is present or chosen."""
+        return tuple(dict.fromkeys((*self.fixed, *self.current, *self.some, *self.selection)))
+
+    def mark(self, label: str) -> LabelMark:
+        """Return the present and the chosen state of a label."""
+        if label in self.selection:
+            return "on" if label in self.current else "added"
+        if label in self.current or label in self.to_remove:
+            return "removed"
+        if label in self.some:
+            return "some"
+        return "fixed" if label in self.fixed else "off"
+
+    def toggle(self, label: str) -> "LabelChoice":
+        """Return the choice with a label added or removed; the same one where that is not possible.
+        A label that some items have is added to all, then removed from all, then left as it is."""
+        if label in self.selection:
+            return replace(
+                self,
+                selection=tuple(chosen for chosen in self.selection if chosen != label),
+                new=self.new - {label},
+                to_remove=self.to_remove | ({label} & {*self.some}),
+            )
+        if label in self.to_remove:
+            return replace(self, to_remove=self.to_remove - {label})
+        if label in self.fixed and label not in self.current:
+            return self
+        if self.single:
+            return replace(self, selection=(label,), to_remove=frozenset())
+        return replace(self, selection=(*self.selection, label))
+
+    def create(self, label: str) -> "LabelChoice":
+        """Return the choice with a label that is created first."""
+        choice = self if label in self.selection else self.toggle(label)
+        return replace(choice, new=choice.new | {label})
+
+    def write(self, added: Iterable[str] = (), removed: Iterable[str] = ()) -> "LabelChoice":
+        """Return the choice after the server has stored a part of it."""
+        gone = frozenset(removed)
+        remaining = (label for label in self.current if label not in gone)
+        current = tuple(dict.fromkeys((*remaining, *added)))
+        return replace(self, current=current, new=self.new.difference(current))
+
+    def rebase(self, current: Sequence[str]) -> "LabelChoice":
+        """Return the choice after the server has other labels; what was chosen stays chosen."""
+        added, removed = self.added, frozenset(self.removed)
+        kept = [label for label in current if label not in removed]
+        selection = dict.fromkeys((*([] if self.single and added else kept), *added))
+        return replace(self, current=tuple(current), selection=tuple(selection))
+
+
+def owner_and_type(label: str) -> tuple[str, str]:
+    """Return the URN of a label and, for an owner, the ownership type; empty for all others."""
+    urn, _, kind = label.rpartition(" ")
+    # Only the kind of an owner comes after the last space; other URNs may hold spaces themselves.
+    is_owner = urn.startswith(("urn:li:corpuser:", "urn:li:corpGroup:"))
+    return (urn, kind) if is_owner else (label, "")
+
+
+def ownership_word(kind: str, name_of: NameOf = Urn.label) -> str:
+    """Return the name of an ownership type; not cleaned for the screen."""
+    return name_of(kind) if kind.startswith("urn:") else ownership(kind)
+
+
+def describe_label(label: str, name_of: NameOf = Urn.label) -> str:
+    """Return the name of a label, for an owner with the ownership type; not cleaned for the
+    screen."""
+    urn, kind = owner_and_type(label)
+    return f"{name_of(urn)} ({ownership_word(kind, name_of)})" if kind else name_of(urn)
+
+
+def describe_change(choice: LabelChoice, name_of: NameOf = Urn.label) -> str:
+    """Return the labels that would be added and removed: `+ PII (new)  − Legacy`; empty for
+    none."""
+    added = (
+        f"+ {line(describe_label(label, name_of))}{' (new)' if label in choice.new else ''}"
+        for label in choice.added
+    )
+    removed = (f"− {line(describe_label(label, name_of))}" for label in choice.removed)
+    return "  ".join((*added, *removed))
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTarget:
+    """An entity, or its column at the field path `path`, with their display names."""
+
+    urn: Urn
+    name: str
+    path: str | None = None
+    column: str = ""
+
+    @classmethod
+    def of(cls, entity: "Entity", path: str | None) -> "LabelTarget":
+        """Return the place as the entity has it."""
+        if path is None:
+            return cls(entity.urn, entity.name)
+        column = entity.schema.column(path)
+        return cls(entity.urn, entity.name, path, column.path.simple if column else path)
+
+    @property
+    def full_name(self) -> str:
+        """The name for messages; not cleaned for the screen."""
+        return self.name if self.path is None else f"{self.column} of {self.name}"
+
+
+def labels_of(entity: "Entity", kind: LabelKind, path: str | None) -> LabelChoice:
+    """Return the labels of one kind of an entity or its column."""
+    if kind == "domain":
+        return LabelChoice.of(tuple(map(str, entity.domains)), single=True)
+    stored = LABEL_KINDS[kind]
+    value = entity.raw(stored.aspect) if path is None else entity.column_edits
+    labels = stored.labels(value or {}, path)
+    column = entity.schema.column(path) if path is not None else None
+    urns = (column.tags if kind == "tags" else column.terms) if column else ()
+    return LabelChoice.of(labels, tuple(str(urn) for urn in urns if str(urn) not in labels))
+
+
+async def read_labels(catalog: "AsyncCatalog", target: LabelTarget, kind: LabelKind) -> LabelChoice:
+    """Return the labels that the server has. One request."""
+    aspects = (_ASPECTS[kind],) if target.path is None else _COLUMN_ASPECTS
+    return labels_of(await catalog.entity(target.urn, aspects), kind, target.path)
+
+
+def why_not_labelled(entity: "Entity", kind: LabelKind) -> str:
+    """Return why an entity cannot have such a label; empty if it can."""
+    if not entity.exists:
+        return "Nothing can be written: the entity is not in the catalog, only referenced in it."
+    registry = load_registry()
+    type_name = entity.entity_type
+    if type_name in registry.entities and _ASPECTS[kind] not in registry.aspects_of(type_name):
+        several = "owners" if kind == "owners" else FOUND[kind][1]
+        return f"No {singular(type_name)} has {several}."
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOffer:
+    """A label that may be added. `uses` is the number of entities that have it, if known."""
+
+    urn: str
+    name: str
+    about: str = ""
+    uses: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOffers:
+    """The labels found for a text: at most sixty of `total`, best first; `text` is None before any
+    were read."""
+
+    text: str | None = None
+    offers: tuple[LabelOffer, ...] = ()
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRow:
+    """A label that may be added or removed, or with `creates` a tag that can be created of that
+    name. `uses` is how many entities have it, None if that is not known."""
+
+    label: str
+    mark: LabelMark = "off"
+    name: str = ""
+    about: str = ""
+    uses: int | None = None
+    creates: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelState(SessionState):
+    """What the picker shows: the choice, what was found for the typed text, the rows of both, and
+    the edits that were made. `ownership` is the type that added owners get. `why_unread` says that
+    the present labels could not be read."""
+
+    choice: LabelChoice = LabelChoice()
+    offered: LabelOffers = LabelOffers()
+    rows: tuple[LabelRow, ...] = ()
+    ownership: str = OWNERSHIPS[0]
+    why_unread: str = ""
+    edits: tuple["Edit", ...] = ()
+    staged: "StagedChangeset | None" = None
+
+
+class LabelSession(Session[LabelState]):
+    """The labels of one kind of an entity or column. Nothing is written before the save; what an
+    error left unwritten stays chosen."""
+
+    creation: str = "created when you save"
+    """When a label comes to be that does not exist yet."""
+
+    def __init__(
+        self, catalog: "AsyncCatalog", target: LabelTarget, kind: LabelKind, choice: LabelChoice
+    ) -> None:
+        self.target, self.kind = target, kind
+        self._ownerships: tuple[str, ...] = OWNERSHIPS
+        self._known: dict[str, LabelOffer] = {}
+        self._uses: dict[str, int] | None = None
+        self._save_id = self._text = ""
+        super().__init__(catalog, LabelState(choice=choice))
+
+    def name_of(self, urn: str) -> str:
+        """Return the name of a URN, as far as it was read."""
+        return self._offer_of(urn).name
+
+    def describe_change(self) -> str:
+        """Return what would be written, in words; empty for nothing."""
+        return describe_change(self.state.choice, self.name_of)
+
+    def describe_edits(self) -> str:
+        """Return a sentence on what was written."""
+        first, last = self.state.edits[0].before, self.state.edits[-1].after
+        before = LabelChoice.of(first if isinstance(first, tuple) else ())
+        choice = replace(before, selection=tuple(last) if isinstance(last, tuple) else ())
+        change = describe_change(choice, self.name_of) or "nothing to change"
+        return f"{NOUNS[self.kind][1].capitalize()} of {line(self.target.full_name)}: {change}."
+
+    async def open(self) -> None:
+        """Read the present labels and those that may be added."""
+        try:
+            with self.telling():
+                await self._read_all()
+        except CatalogError:
+            noun = FOUND[self.kind][0]
+            why = f"Reading failed; type the name of a {noun} to try again."
+            self._show(why_unread=why)
+            raise
+
+    async def _read_all(self) -> None:
+        choice, offered = await asyncio.gather(self._read_choice(), self._find(""))
+        if self.kind == "owners":
+            self._ownerships = await self._read_ownerships()
+        labels = [owner_and_type(label) for label in choice.concerned]
+        kinds = [kind for _, kind in labels if kind.startswith("urn:")]
+        await self._read_offers([urn for urn, _ in labels])
+        await self._read_offers([*kinds, *self._ownerships])
+        is_first = self.state.offered.text is None
+        self._show(choice=choice, offered=offered if is_first else self.state.offered)
+
+    async def _read_choice(self) -> LabelChoice:
+        now = await read_labels(self.catalog, self.target, self.kind)
+        return replace(self.state.choice, fixed=now.fixed).rebase(now.current)
+
+    @action("Find labels", in_turn=False, supersedes={"find"})
+    async def find(self, text: str) -> None:
+        """Offer the labels that match a text; see `LabelOffers`. A later text takes its place."""
+        self._text = text.strip()
+        await asyncio.sleep(_TYPING_PAUSE_SECONDS)
+        self._show(offered=await self._find(text), why_unread="")
+
+    @action("Add or remove the label")
+    async def toggle(self, label: str) -> None:
+        """Add or remove a label. Raises `InvalidInput` for one that cannot be removed here."""
+        choice = self.state.choice.toggle(label)
+        if choice is self.state.choice:
+            raise InvalidInput(
+                "This label comes from the ingested schema; remove it at the source."
+            )
+        self._show(choice=choice)
+
+    @action("Add or remove the first label found for a text")
+    async def toggle_first(self, text: str) -> LabelRow | None:
+        """Add or remove the first label found for a text, also if another is typed meanwhile, and
+        return None; or return the row of a tag that can be created of it. Raises `InvalidInput` if
+        nothing is found."""
+        offered = await self._find(text)
+        is_last = self._text == offered.text
+        if is_last:
+            self._show(offered=offered, why_unread="")
+        if is_last and self.state.rows and self.state.rows[0].creates:
+            return self.state.rows[0]
+        if not offered.offers:
+            raise InvalidInput(f"No {FOUND[self.kind][0]} matches {in_quotes(text, 60)}.")
+        label = self._labels_of(offered.offers[0].urn, self.state)[0]
+        self._show(choice=self.state.choice.toggle(label))
+        return None
+
+    @action("Create the tag")
+    async def create(self, label: str) -> None:
+        """Add a tag that is created first."""
+        self._show(choice=self.state.choice.create(label))
+
+    @action("Choose the next ownership type")
+    async def next_ownership(self, label: str | None) -> None:
+        """Choose the next ownership type, for owners added from now on and for an added one."""
+        at = self._ownerships.index(self.state.ownership) + 1
+        following = self._ownerships[at % len(self._ownerships)]
+        choice = self.state.choice
+        if label is not None and choice.mark(label) == "added":
+            changed = f"{owner_and_type(label)[0]} {following}"
+            choice = choice.toggle(label)
+            if choice.mark(changed) == "off":
+                choice = choice.toggle(changed)
+        self._show(choice=choice, ownership=following)
+
+    @action("Save the labels")
+    async def save(self) -> None:
+        """Remove and add what was chosen, as one save.
+
+        The choice has what is left after each step, also after an error. Two requests for each
+        step, and one or two for each created tag. Raises `InvalidInput` if nothing was chosen, and
+        `Conflict` if somebody changed the labels since they were read or since the last step; the
+        choice then has the current labels.
+        """
+        self.check("save")
+        await self.work("writing", self._save())
+
+    async def _save(self) -> None:
+        # What failed in the middle and is written again is still the same save.
+        with one_save(self._save_id) as self._save_id:
+            try:
+                await self._write()
+            except TextConflict as conflict:
+                choice = await self._read_choice()
+                self._show(choice=choice)
+                raise self._conflict(choice) from conflict
+
+    def _conflict(self, choice: LabelChoice) -> Conflict:
+        names = (line(Urn.label(owner_and_type(label)[0])) for label in choice.current)
+        what, again = (
+            ("the domain was", "to replace it with yours")
+            if self.kind == "domain"
+            else (f"the {self.kind} were", "to change these")
+        )
+        return Conflict(
+            f"{what} changed by somebody else meanwhile, to {', '.join(names) or 'none'}; save "
+            f"again {again}"
+        )
+
+    async def _write(self) -> None:
+        catalog, choice = self.catalog, self.state.choice
+        place: dict[str, Any] = {"column": self.target.path}
+        if self.kind == "tags":
+            for label in (label for label in choice.added if label in choice.new):
+                # Somebody else may have made it since it was looked for, or hidden it.
+                await catalog.create(label, "tagProperties", {"name": Urn.parse(label).name})
+        match self.kind:
+            case "tags":
+                await self._change(catalog.add_tags, catalog.remove_tags, **place)
+            case "terms":
+                await self._change(catalog.add_terms, catalog.remove_terms, **place)
+            case "owners":
+                await self._change_owners()
+            case "domain":
+                added, removed = choice.added, choice.removed
+                domain = added[0] if added else None
+                edit = await catalog.set_domain(self.target.urn, domain, instead_of=choice.current)
+                self._note(edit, added, removed)
+
+    async def _change(self, add: Any, remove: Any, **place: Any) -> None:
+        urn, added = self.target.urn, self.state.choice.added
+        if added:
+            held = self.state.choice.current
+            self._note(await add(urn, added, instead_of=held, **place), added)
+        removed = self.state.choice.removed
+        if removed:
+            held = self.state.choice.current
+            self._note(await remove(urn, removed, instead_of=held, **place), (), removed)
+
+    async def _change_owners(self) -> None:
+        urn, catalog = self.target.urn, self.catalog
+        for kind, labels in _by_ownership(self.state.choice.added).items():
+            owners = [owner_and_type(label)[0] for label in labels]
+            held = self.state.choice.current
+            edit = await catalog.add_owners(urn, owners, ownership=kind, instead_of=held)
+            self._note(edit, labels)
+        for kind, labels in _by_ownership(self.state.choice.removed).items():
+            owners = [owner_and_type(label)[0] for label in labels]
+            held = self.state.choice.current
+            edit = await catalog.remove_owners(urn, owners, ownership=kind, instead_of=held)
+            self._note(edit, (), labels)
+
+    def _note(self, edit: "Edit", added: Iterable[str], removed: Iterable[str] = ()) -> None:
+        choice = self.state.choice.write(added, removed)
+        self._show(choice=choice, edits=(*self.state.edits, edit))
+
+    def why_not(self, name: str) -> str:
+        """Return why an action is not possible now; empty if it is."""
+        if self.state.work is not None:
+            return "The labels are being written."
+        if name == "save" and not self.state.choice.is_changed:
+            return NO_CHANGES
+        return (
+            "Only owners have a type." if name == "next_ownership" and self.kind != "owners" else ""
+        )
+
+    def _show(self, **changes: Any) -> None:
+        state = replace(self.state, **changes)
+        self.replace(**changes, rows=self._rows(state))
+
+    def _rows(self, state: LabelState) -> tuple[LabelRow, ...]:
+        """Return the rows: without a text the present and chosen labels, then what was found."""
+        offered, choice = state.offered, state.choice
+        labels = [] if offered.text else list(choice.concerned)
+        for offer in offered.offers:
+            labels += self._labels_of(offer.urn, state)
+        rows = [self._row(label, state) for label in dict.fromkeys(labels)]
+        return (*rows, *self._creatable(rows, state))
+
+    def _labels_of(self, urn: str, state: LabelState) -> list[str]:
+        """Return the labels of a found entity: for an owner one for every ownership type in use."""
+        if self.kind != "owners":
+            return [urn]
+        labels = [label for label in state.choice.concerned if owner_and_type(label)[0] == urn]
+        return [*labels, f"{urn} {state.ownership}"]
+
+    def _row(self, label: str, state: LabelState) -> LabelRow:
+        choice, (urn, kind) = state.choice, owner_and_type(label)
+        offer, mark = self._offer_of(urn), choice.mark(label)
+        about = self.creation if label in choice.new else offer.about
+        about = " · ".join(filter(None, (self._holders(label), about)))
+        if mark == "fixed":
+            about = "from the ingested schema"
+        # The type of new owners is said once, for all.
+        is_plain = kind == state.ownership and mark == "off"
+        name = offer.name if is_plain else describe_label(label, self.name_of)
+        return LabelRow(label, mark, name, about, offer.uses)
+
+    def _holders(self, label: str) -> str:
+        """Return in words how many of several places have a label; empty for one place."""
+        del label
+        return ""
+
+    def _creatable(self, rows: Sequence[LabelRow], state: LabelState) -> tuple[LabelRow, ...]:
+        """Return the row that creates a tag of the typed name, if there is none of that name."""
+        text = state.offered.text
+        if self.kind != "tags" or not text:
+            return ()
+        try:
+            label = str(Urn.parse(f"urn:li:tag:{text}"))
+        except InvalidInput:
+            return ()
+        names = {self.name_of(row.label).lower() for row in rows}
+        if text.lower() in names or label in {row.label for row in rows}:
+            return ()
+        if label in state.choice.new:
+            return (self._row(label, state),)
+        return (LabelRow(label, creates=text),)
+
+    def _offer_of(self, urn: str) -> LabelOffer:
+        """Return what was read of a label; only its URN if nothing was."""
+        offer = self._known.get(urn) or LabelOffer(urn, Urn.label(urn))
+        return replace(offer, uses=(self._uses or {}).get(urn))
+
+    async def _read_offers(self, urns: Sequence[str]) -> None:
+        """Read names and descriptions of labels; one request for those not known yet."""
+        unknown = Urn.parse_all(urn for urn in urns if urn not in self._known)
+        if unknown:
+            for urn, entity in (await self.catalog.summaries(unknown)).items():
+                text = str(urn)
+                about = entity.description if entity.exists else "not in the catalog"
+                self._known[text] = LabelOffer(text, entity.name, about)
+
+    async def _find(self, text: str) -> LabelOffers:
+        """Return labels with a word of that beginning in their name, then other matches; without a
+        text all labels, most used first. Two or three requests."""
+        typed, types = text.strip(), _TYPES[self.kind]
+        searched = self.catalog.search(typed or "*", entity=types, count=_MOST_OFFERS)
+        completed = self._complete(typed)
+        first, page, uses = await asyncio.gather(completed, searched, self._read_uses())
+        if not typed:
+            by_use = sorted(uses, key=lambda urn: (-uses[urn], urn))
+            first = tuple(str(u) for u in Urn.parse_all(by_use) if u.entity_type in types)
+        urns = tuple(dict.fromkeys((*first, *(str(hit.urn) for hit in page))))
+        total = max(page.total, len(urns) if typed else len(urns[:_MOST_OFFERS]))
+        urns = urns if typed else urns[:_MOST_OFFERS]
+        await self._read_offers(urns)
+        # Matches elsewhere come after matches at the beginning of a name.
+        called = (urn for urn in urns if typed and self.name_of(urn).lower() == typed.lower())
+        ordered = tuple(dict.fromkeys((*called, *urns)))[:_MOST_OFFERS]
+        return LabelOffers(typed, tuple(map(self._offer_of, ordered)), total)
+
+    async def _complete(self, text: str) -> tuple[str, ...]:
+        if not text:
+            return ()
+        try:
+            suggestions = await self.catalog.suggest(
+                text, entities=_TYPES[self.kind], limit=_MOST_COMPLETIONS
+            )
+        except _REFUSALS:
+            return ()
+        return tuple(str(found.urn) for found in suggestions if found.urn is not None)
+
+    async def _read_uses(self) -> dict[str, int]:
+        if self._uses is None:
+            try:
+                facets = await self.catalog.facets("*", names=(_FACETS[self.kind],))
+            except _REFUSALS:
+                facets = ()
+            self._uses = {value.value: value.count for facet in facets for value in facet.values}
+        return self._uses
+
+    async def _read_ownerships(self) -> tuple[str, ...]:
+        """Return the ownership types of the model, then at most twenty of the server's own as URNs.
+        One request."""
+        try:
+            page = await self.catalog.search("*", entity="ownershipType", count=_MOST_OWNERSHIPS)
+        except _REFUSALS:
+            return OWNERSHIPS
+        own = (str(hit.urn) for hit in page)
+        return (*OWNERSHIPS, *(urn for urn in own if not urn.startswith(_BUILT_IN)))
+
+
+def _by_ownership(labels: Iterable[str]) -> dict[str, list[str]]:
+    grouped: dict[str, list[str]] = {}
+    for label in labels:
+        grouped.setdefault(owner_and_type(label)[1], []).append(label)
+    return grouped
+
+
+@dataclass(slots=True)
+class BulkStaging:
+    """Reads one kind of label of marked items, and stages a change of it. `subject` is the name of
+    all of them for messages, `staged` the changeset once there is one."""
+
+    what: LabelledKind
+    keys: "tuple[Key, ...]"
+    subject: str
+    places: LabelledPlaces | None = None
+    staged: "StagedChangeset | None" = None
+
+    async def read(self, catalog: "AsyncCatalog") -> LabelledPlaces:
+        """Return what the items have now. Raises `InvalidInput` if none of them can have such a
+        label."""
+        self.places = await AsyncStewardship(catalog).labelled(self.keys, self.what)
+        if not self.places.places:
+            why = "is in the catalog" if self.places.missing else f"has {self._a_noun}"
+            raise InvalidInput(f"nothing marked {why}")
+        return self.places
+
+    async def stage(self, catalog: "AsyncCatalog", change: LabelsChange, words: str) -> None:
+        """Stage a change under a title. Raises `InvalidInput` if nothing would change."""
+        edits = stage_labels(self.places or await self.read(catalog), change)
+        if not edits:
+            raise InvalidInput(f"{self.subject}: no changes to review")
+        title = f"{NOUNS[self.what][1].capitalize()} of {line(self.subject)}: {words}"
+        self.staged = await AsyncStewardship(catalog).stage(edits, title)
+
+    @property
+    def _a_noun(self) -> str:
+        return _A_NOUN.get(self.what, NOUNS[self.what][1])
+
+    def choice(self) -> LabelChoice:
+        """Return the choice of what all items have and what some have."""
+        counts, every = self.counts, len(self.places or ())
+        return LabelChoice.of(
+            [label for label, count in counts.items() if count == every],
+            some=[label for label, count in counts.items() if count < every],
+            single=self.what == "domain",
+        )
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many items have each label."""
+        return self.places.counts() if self.places is not None else {}
+
+    def describe_holders(self, label: str) -> str:
+        """Return how many marked items have a label; empty for a single item."""
+        count, every = self.counts.get(label), len(self.places or ())
+        if not count or every < 2:
+            return ""
+        return f"all {every:,} have it" if count == every else f"{count:,} of {every:,} have it"
+
+    def describe_left_out(self) -> str:
+        """Return in a sentence how many marked items are left out and why; empty for none."""
+        places = self.places
+        if places is None or self.staged is None:
+            return ""
+        done = len(places) - len(self.staged.items)
+        parts = (
+            (done, "unchanged"),
+            (places.unfit, f"cannot have {self._a_noun}"),
+            (places.missing, "not in the catalog"),
+        )
+        facts = [f"{count:,} {words}" for count, words in parts if count]
+        return f"Left out: {', '.join(facts)}." if facts else ""
+
+
+class BulkLabelSession(LabelSession):
+    """The labels of one kind of marked items: those that all have, and those that some have. The
+    choice is staged as a changeset, to be reviewed; nothing is written."""
+
+    creation = "created when the change is written"
+
+    def __init__(self, catalog: "AsyncCatalog", staging: BulkStaging, kind: LabelKind) -> None:
+        self._staging = staging
+        target = LabelTarget(Urn.parse(staging.keys[0][0]), staging.subject)
+        super().__init__(catalog, target, kind, LabelChoice(single=kind == "domain"))
+
+    async def _read_choice(self) -> LabelChoice:
+        if self._staging.places is None:
+            await self._staging.read(self.catalog)
+        now = self._staging.choice()
+        return replace(self.state.choice, some=now.some).rebase(now.current)
+
+    async def _save(self) -> None:
+        choice = self.state.choice
+        urns = [owner_and_type(label)[0] for label in choice.selection]
+        change = LabelsChange(
+            choice.added,
+            choice.removed,
+            tuple(label for label in choice.added if label in choice.new),
+            called={urn: self.name_of(urn) for urn in (*urns, *choice.removed)},
+        )
+        await self._staging.stage(self.catalog, change, self.describe_change())
+        self._show(staged=self._staging.staged)
+
+    def _holders(self, label: str) -> str:
+        return self._staging.describe_holders(label)
