@@ -64,9 +64,12 @@ def new_aspects(
     return {place.aspect: info, "domains": {"domains": [parent]}}
 
 
-async def find_namesake(catalog: SearchMethods, kind: Governed, name: str) -> Urn | None:
-    """Return an entity that has this name already, of a type whose names are not shared; `None` if
-    there is none, or if one has the URN that a new entity would get, which `new` refuses.
+async def find_namesake(
+    catalog: SearchMethods, kind: Governed, name: str, renamed: Urn | None = None
+) -> Urn | None:
+    """Return another entity than the one that is `renamed` that has this name already, of a type
+    whose names are not shared; `None` if there is none, or if one has the URN that a new entity
+    would get, which `new` refuses.
 
     Two requests.
     """
@@ -78,6 +81,8 @@ async def find_namesake(catalog: SearchMethods, kind: Governed, name: str) -> Ur
         return None
     except SeveralNamed as error:
         namesakes = error.urns
+    if renamed is not None:
+        return next((namesake for namesake in namesakes if namesake != renamed), None)
     own = new_id(kind, name)
     return None if any(namesake.name == own for namesake in namesakes) else namesakes[0]
 

@@ -82,6 +82,13 @@ async def test_a_tag_and_a_data_product_are_made_where_they_belong(
             await choose(reader, "new tag")
             await name(reader, "Nautical")
             await reader.sees("Nautical is created")
+            await choose(reader, "new tag")
+            await name(reader, "Ashore")
+            await reader.sees("Ashore is created")
+            await choose(reader, "rename")
+            await name(reader, "Nautical")
+            await reader.sees("A tag is named Nautical already", "Give it the same name?")
+            await reader.press("escape")
             # A name that is taken is told, and nothing is written over.
             await choose(reader, "new tag")
             await name(reader, "Nautical")

@@ -3,16 +3,16 @@
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.text import Text
 from textual import work
 from textual.app import App
 
-from explorer.client.editable import NAMES, PARENTS, edit_target
-from explorer.client.governance import Governed, find_namesake, new_id
+from explorer.client.governance import Governed
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
+from explorer.sessions.glossary import KINDS, GlossarySession
 from explorer.tui.content import line
 from explorer.tui.key_queue import LEADING, start_worker
 from explorer.tui.session import TerminalSession
@@ -30,16 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GovernanceLauncher", "GovernanceScreen", "ParentScreen"]
 
-_NEW: tuple[Governed, ...] = ("tag", "glossaryNode", "glossaryTerm", "domain", "dataProduct")
-_BELOW: dict[str, tuple[Governed, ...]] = {
-    "glossaryNode": ("glossaryTerm", "glossaryNode"),
-    "domain": ("domain", "dataProduct"),
-}
-"""What can be made within an entity of a type."""
-_ABOVE: dict[str, str] = {kind: above for kind, (_, above) in PARENTS.items()} | {
-    "dataProduct": "domain"
-}
-"""Within what an entity of a type may be."""
 _PART = "New"
 _AT_ONCE = 50
 
@@ -124,115 +114,123 @@ class GovernanceLauncher:
     def show(self, entity: "Entity | None") -> None:
         """Show what can be created, and the actions on an entity."""
         if not self.session.refuses_to_write():
-            self.app.push_screen(GovernanceScreen(self._entries(entity)))
+            start_worker(self.app, partial(self._show, entity), LEADING, group="governance")
 
-    def _entries(self, entity: "Entity | None") -> Iterator[ChooserEntry]:
-        if entity is not None and entity.exists and entity.entity_type in NAMES:
-            yield from self._entries_of(entity)
-        for kind in _NEW:
-            name = partial(self._ask_name, kind)
-            yield ChooserEntry(f"New {singular(kind)}", part=_PART, do=partial(name, None))
+    async def _show(self, entity: "Entity | None") -> None:
+        with self.session.reporting("offering the actions"):
+            glossary = GlossarySession(await self.session.catalog(), entity)
+            self.app.push_screen(GovernanceScreen(self._entries(glossary)))
 
-    def _entries_of(self, entity: "Entity") -> Iterator[ChooserEntry]:
-        kind = entity.entity_type
-        part = f"{singular(kind).capitalize()} {line(entity.name, 40)}"
-        entry = partial(ChooserEntry, part=part)
-        yield entry("Rename", do=partial(self._ask_new_name, entity))
-        if kind in PARENTS:
-            into = singular(_ABOVE[kind])
-            yield entry(f"Move to another {into}", do=partial(self._ask_parent, entity))
-        for below in _BELOW.get(kind, ()):
-            make = partial(self._ask_name, below, entity.urn)
-            yield entry(f"New {singular(below)} in it", do=make)
-        yield entry("What uses it", do=self.show_uses)
+    def _entries(self, glossary: GlossarySession) -> Iterator[ChooserEntry]:
+        entity, state = glossary.state.entity, glossary.state
+        if entity is not None:
+            word = singular(entity.entity_type)
+            part = f"{word.capitalize()} {line(entity.name, 40)}"
+            entry = partial(ChooserEntry, part=part)
+            yield entry("Rename", do=partial(self._ask_new_name, glossary, entity))
+            if state.moves_into:
+                into = singular(state.moves_into)
+                do = partial(self._ask_parent, glossary, entity)
+                yield entry(f"Move to another {into}", do=do)
+            for kind in state.makes:
+                make = partial(self._ask_name, glossary, kind, entity.urn)
+                yield entry(f"New {singular(kind)} in it", do=make)
+            yield entry("What uses it", do=self.show_uses)
+        for kind in KINDS:
+            do = partial(self._ask_name, glossary, kind, None)
+            yield ChooserEntry(f"New {singular(kind)}", part=_PART, do=do)
 
-    def _ask_name(self, kind: Governed, parent: Urn | None) -> None:
+    def _ask_name(self, glossary: GlossarySession, kind: Governed, parent: Urn | None) -> None:
         word = singular(kind)
 
         def make_named(name: str | None) -> None:
             if name is None:
                 return
-            if parent is not None or kind not in _ABOVE:
-                self._begin(partial(self._make, kind, name, parent))
+            make = partial(self._make, glossary, kind, name)
+            if parent is not None or not glossary.parent_type(kind):
+                make(parent)
                 return
             title = f"Choose a parent for {line(name, 40)}"
-            do = partial(self._make_within, kind, name)
-            self.app.push_screen(ParentScreen(self.session, title, _ABOVE[kind], do))
+            parents = ParentScreen(self.session, title, glossary.parent_type(kind), make)
+            self.app.push_screen(parents)
 
         self.app.push_screen(PromptScreen(f"New {word}", f"the name of the {word}"), make_named)
 
-    def _ask_new_name(self, entity: "Entity") -> None:
-        def rename(name: str | None) -> None:
+    def _make(
+        self, glossary: GlossarySession, kind: Governed, name: str, parent: Urn | None
+    ) -> None:
+        async def make() -> None:
+            self.open_page(await glossary.make(kind, name, parent))
+            self.session.say_saved(f"{line(name)} is created. E describes it.")
+
+        other = glossary.namesake(kind, name)
+        self._ask_of_namesake(kind, name, other, "Create another one of this name?", make)
+
+    def _ask_new_name(self, glossary: GlossarySession, entity: "Entity") -> None:
+        kind = cast("Governed", entity.entity_type)
+
+        async def rename(name: str) -> None:
+            await glossary.rename(name)
+            await self._show_again(glossary, entity)
+
+        def rename_to(name: str | None) -> None:
             if name is not None and name != entity.name:
-                self._begin(partial(self._rename, entity, name))
+                do = partial(rename, name)
+                other = glossary.namesake(kind, name, entity.urn)
+                self._ask_of_namesake(kind, name, other, "Give it the same name?", do)
 
         title = f"Rename {singular(entity.entity_type)}"
         hint = "the new name; the URN and its uses stay the same"
-        self.app.push_screen(PromptScreen(title, hint, entity.name), rename)
+        self.app.push_screen(PromptScreen(title, hint, entity.name), rename_to)
 
-    def _ask_parent(self, entity: "Entity") -> None:
+    def _ask_parent(self, glossary: GlossarySession, entity: "Entity") -> None:
+        async def move(parent: Urn | None) -> None:
+            await glossary.move(parent)
+            await self._show_again(glossary, entity)
+
+        def move_into(parent: Urn | None) -> None:
+            self._begin(partial(move, parent))
+
         title = f"Move {line(entity.name, 40)} into"
-        do = partial(self._move_into, entity)
-        above = _ABOVE[entity.entity_type]
-        self.app.push_screen(ParentScreen(self.session, title, above, do))
+        screen = ParentScreen(self.session, title, glossary.state.moves_into, move_into)
+        self.app.push_screen(screen)
 
-    def _make_within(self, kind: Governed, name: str, parent: Urn | None) -> None:
-        self._begin(partial(self._make, kind, name, parent))
+    async def _show_again(self, glossary: GlossarySession, entity: "Entity") -> None:
+        await self.refresh(frozenset((entity.urn,)))
+        if glossary.state.message is not None:
+            self.session.say_saved(glossary.state.message.sentence)
 
-    def _move_into(self, entity: "Entity", parent: Urn | None) -> None:
-        self._begin(partial(self._move, entity, parent))
-
-    def _begin(self, what: Callable[[], Coroutine[None, None, object]]) -> None:
-        start_worker(self.app, what, LEADING, group="governance")
-
-    async def _make(
-        self, kind: Governed, name: str, parent: Urn | None, *, is_confirmed: bool = False
+    def _ask_of_namesake(
+        self,
+        kind: Governed,
+        name: str,
+        reading: Coroutine[None, None, Urn | None],
+        ending: str,
+        do: Callable[[], Coroutine[None, None, object]],
     ) -> None:
-        with self.session.reporting(f"creating the {singular(kind)}"):
-            catalog = await self.session.catalog()
-            urn = None if is_confirmed else await find_namesake(catalog, kind, name)
-            if urn is not None:
-                self._ask_for_second(kind, name, parent, urn)
-                return
-            entity_id = new_id(kind, name, parent)
-            new = await catalog.new(kind, name, parent=parent, entity_id=entity_id)
-            self.open_page(new.urn)
-            self.session.say_saved(f"{line(name)} is created. E describes it.")
+        """Do something, after a question if another entity of the kind has the name."""
 
-    def _ask_for_second(self, kind: Governed, name: str, parent: Urn | None, other: Urn) -> None:
-        def make_anyway(is_confirmed: bool | None) -> None:
+        def go_on(is_confirmed: bool | None) -> None:
             if is_confirmed:
-                self._begin(partial(self._make, kind, name, parent, is_confirmed=True))
+                self._begin(do)
 
-        question = Text.assemble(
-            f"A {singular(kind)} is named ",
-            (line(name, 60), "bold"),
-            f" already: {line(str(other))}\n\nCreate another one of this name?",
-        )
-        self.app.push_screen(ConfirmScreen(question), make_anyway)
-
-    async def _rename(self, entity: "Entity", name: str) -> None:
-        with self.session.reporting(f"renaming {line(entity.name)}"):
-            catalog = await self.session.catalog()
-            target = edit_target(entity.urn, "name")
-            before = target.read(entity.raw(target.aspect) or {})
-            await catalog.rename(entity.urn, name, instead_of=_text(before))
-            await self.refresh(frozenset((entity.urn,)))
-            self.session.say_saved(f"{line(entity.name)} is now called {line(name)}.")
-
-    async def _move(self, entity: "Entity", parent: Urn | None) -> None:
-        with self.session.reporting(f"moving {line(entity.name)}"):
-            catalog = await self.session.catalog()
-            target = edit_target(entity.urn, "parent")
-            before = target.read(entity.raw(target.aspect) or {})
-            await catalog.move(entity.urn, parent, instead_of=_text(before))
-            await self.refresh(frozenset((entity.urn,)))
-            above = (await catalog.summaries([parent])).get(parent) if parent else None
-            place = (
-                "at the top level" if parent is None else f"in {line(above.name if above else '')}"
+        async def ask() -> None:
+            other = await reading
+            if other is None:
+                await do()
+                return
+            question = Text.assemble(
+                f"A {singular(kind)} is named ",
+                (line(name, 60), "bold"),
+                f" already: {line(str(other))}\n\n{ending}",
             )
-            self.session.say_saved(f"{line(entity.name)} is {place} now.")
+            self.app.push_screen(ConfirmScreen(question), go_on)
 
+        self._begin(ask)
 
-def _text(name_or_parent: object) -> str:
-    return name_or_parent if isinstance(name_or_parent, str) else ""
+    def _begin(self, do: Callable[[], Coroutine[None, None, object]]) -> None:
+        async def run() -> None:
+            with self.session.reporting("changing the glossary"):
+                await do()
+
+        start_worker(self.app, run, LEADING, group="governance")
