@@ -37,6 +37,7 @@ from explorer.server.failures import RequestRefusal
 
 __all__ = [
     "ANONYMOUS",
+    "OPEN_PATHS",
     "ROLES",
     "TOKENS_FILE",
     "Access",
@@ -369,7 +370,16 @@ _POLL_SECONDS = 0.5
 _BLIND_SECONDS = 300.0
 _USE_MILLIS = 60_000
 _MOST_LIMITED = 10_000
-_OPEN = ("/health", "/health/live", "/health/ready", "/health/search", "/config", "/restli/docs")
+OPEN_PATHS = (
+    "/health",
+    "/health/live",
+    "/health/ready",
+    "/health/search",
+    "/config",
+    "/restli/docs",
+    "/openapi.json",
+)
+"""What is answered without a token."""
 # Used as the hash if there is no token with the given id, so that the comparison takes as long.
 _NOBODY = "0" * 64
 _log = logging.getLogger("explorer.server")
@@ -761,8 +771,8 @@ def is_loopback(host: str) -> bool:
 
 
 def _is_open(path: str) -> bool:
-    return path.startswith(_OPEN) and any(
-        path == open_path or path.startswith(f"{open_path}/") for open_path in _OPEN
+    return path.startswith(OPEN_PATHS) and any(
+        path == open_path or path.startswith(f"{open_path}/") for open_path in OPEN_PATHS
     )
 
 

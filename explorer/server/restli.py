@@ -568,7 +568,7 @@ async def _unbound(_request: RestliRequest) -> Response:
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter of an endpoint, as the documentation page shows it.
+    """A parameter of an endpoint, as it is described.
 
     `kind` names its type (`string`, `integer`, `URN`, `filter`, …). `example` is a value that works
     on any catalog with datasets.
@@ -596,10 +596,10 @@ class Endpoint(Struct, frozen=True):
     """One call of the service, for callers with `role` or a higher one.
 
     `item` means that a key, usually a URN, follows the path. `action` is the value of the query
-    parameter `action`, which distinguishes the actions of one resource. The documentation page
-    shows `parameters`, `gives` (the content of the response) and `notes` (decisions where the
-    specification is silent), and builds an example request from the examples of the parameters.
-    `standing` is `ours` if no other server of this kind has the call.
+    parameter `action`, which distinguishes the actions of one resource. The OpenAPI description
+    has `parameters`, `gives` (the content of the response, which is of `media_type`), `notes`
+    (decisions where the specification is silent), and an example request, made of the examples of
+    the parameters. `standing` is `ours` if no other server of this kind has the call.
     """
 
     method: Method
@@ -609,6 +609,7 @@ class Endpoint(Struct, frozen=True):
     item: bool = False
     action: str | None = None
     standing: Standing = "current"
+    media_type: str = "application/json"
     parameters: tuple[Parameter, ...] = ()
     gives: str = ""
     notes: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
 """Widgets in a real browser: their module on a bare page, with a model that stands in for the
-kernel's. These tests have a process of their own, for an open browser keeps a loop running:
+kernel's; and the documentation page of a service. These tests have a process of their own, for an
+open browser keeps a loop running:
 
     pytest tests/browser -o addopts="--import-mode=importlib"
 

@@ -97,7 +97,15 @@ def test_nothing_is_told_without_a_token(
 
 @pytest.mark.parametrize(
     "path",
-    ["/health", "/health/live", "/health/ready", "/health/search", "/config", "/restli/docs"],
+    [
+        "/health",
+        "/health/live",
+        "/health/ready",
+        "/health/search",
+        "/config",
+        "/restli/docs",
+        "/openapi.json",
+    ],
 )
 def test_what_a_client_asks_first_needs_no_token(
     file: Path, site: Callable[..., httpx.Client], path: str

@@ -11,8 +11,8 @@ import pytest
 
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
-from explorer.server.documentation import example_of
 from tests.server.conftest import Caller
+from tests.server.examples import example_of
 
 DEPRECATED = {
     "POST /entities?action=ingest",
@@ -149,7 +149,9 @@ def test_every_endpoint_is_below_the_base_path_and_nowhere_else(
             assert http.request("TRACE", f"{address}{path}").status_code == 404, path
         page = http.get(f"{address}/x/y/restli/docs")
         assert page.status_code == 200
-        assert "<code>/x/y</code>" in page.text
+        assert '"servers":[{"url":"/x/y"}]' in page.text
+        described = http.get(f"{address}/x/y/openapi.json").json()
+        assert described["servers"] == [{"url": "/x/y"}]
         body = {"query": "{ __typename }"}
         assert http.post(f"{address}/x/y/api/graphql", json=body).json()["data"]
 

@@ -1,4 +1,5 @@
-"""The documentation page: complete, at home everywhere, and with examples that work."""
+"""The OpenAPI description and the page that shows it: complete, valid, and with examples that
+work."""
 
 import asyncio
 import gzip
@@ -8,20 +9,29 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from html import unescape
-from html.parser import HTMLParser
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from graphql import GraphQLSchema
+from jsonschema import validate
+from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from explorer.metadata.registry import Registry, load_registry
+from explorer.sample import sample_proposals
+from explorer.server import documentation
 from explorer.server.app import Service
+from explorer.server.authentication import OPEN_PATHS
 from explorer.server.catalog import CatalogEngine
-from explorer.server.documentation import example_of, read_decisions
+from explorer.server.data_directory import open_catalog
+from explorer.server.documentation import describe, render_page
 from explorer.server.graphql import GRAPHQL_PATH
-from explorer.server.restli import EXAMPLE_URN
+from explorer.server.restli import EXAMPLE_URN, Endpoint, routes
 from explorer.server.store.sqlite import SqliteStore
 from tests.server.conftest import Caller
+from tests.server.examples import example_of
 
 # What the example of an endpoint needs to be there before it is sent.
 ASPECTS = {
@@ -32,126 +42,162 @@ TAKING_AWAY = ("delete", "deleteReferences", "rollback")
 STREAMED = "/changes/stream"
 
 
-class Reader(HTMLParser):
-    """Gathers the page's text, its anchors, where its links lead and whether its tags close."""
-
-    VOID = frozenset({"meta", "link", "input"})
-
-    def __init__(self, page: Any) -> None:
-        super().__init__()
-        self.text: list[str] = []
-        self.places: list[Any] = []
-        self.links: list[Any] = []
-        self.open: list[str] = []
-        self.wrong: list[str] = []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: Any, attrs: Any) -> None:
-        given = dict(attrs)
-        self.places += [given["id"]] if "id" in given else []
-        self.links += [given["href"]] if "href" in given else []
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: Any) -> None:
-        if tag in self.VOID:
-            return
-        if not self.open or self.open.pop() != tag:
-            self.wrong.append(tag)
-
-    def handle_data(self, data: Any) -> None:
-        self.text.append(data)
+def find_operation(description: Any, endpoint: Endpoint) -> Any:
+    """The operation of an endpoint in a description."""
+    key = "".join(f"/{{{one.name}}}" for one in endpoint.parameters if one.place == "path")
+    action = f"?action={endpoint.action}" if endpoint.action else ""
+    return description["paths"][endpoint.path + key + action][endpoint.method.lower()]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The page's text as it is served by a catalog of its own."""
-    from explorer.metadata.registry import load_registry
-    from explorer.server.data_directory import open_catalog
-    from explorer.server.documentation import documentation_page
-
+def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, bytes, Service]]:
+    """The description of a service with a base path, as JSON and as bytes, and the service."""
     catalog = open_catalog(tmp_path_factory.mktemp("docs"), load_registry())
     try:
         service = Service(catalog)
-        executor = service.graphql.ready()
-        page = documentation_page(service.endpoints, executor.schema, catalog.registry, "/metadata")
-        yield page.decode(), service, catalog.registry, executor.schema
+        schema = service.graphql.ready().schema
+        description = describe(service.endpoints, schema, catalog.registry, "/metadata")
+        yield json.loads(description), description, service
     finally:
         catalog.close()
 
 
-def test_the_page_is_whole_html(made: Any) -> None:
-    page = Reader(made[0])
-    assert page.wrong == []
-    assert page.open == []
-    assert len(page.places) == len(set(page.places))
+def test_the_description_is_valid_openapi(described: Any) -> None:
+    OpenAPIV31SpecValidator(described[0]).validate()
 
 
-def test_every_link_leads_somewhere_on_the_page(made: Any) -> None:
-    page = Reader(made[0])
-    inner = {link[1:] for link in page.links if link.startswith("#")}
-    assert inner - set(page.places) == set()
+def test_every_route_of_the_application_is_described(described: Any) -> None:
+    description, _, service = described
+    addresses = {
+        (path.partition("?")[0].partition("/{")[0], "/{" in path, method.upper())
+        for path, operations in description["paths"].items()
+        for method in operations
+    }
+    served = set()
+    for route in routes(service.endpoints):
+        path, key, _ = route.path.partition("/{key")
+        served |= {
+            (path.removesuffix("{end:slashes}"), bool(key), endpoint.method)
+            for endpoint in route.app._endpoints.values()  # type: ignore[attr-defined]
+        }
+    assert addresses == served
+    actions = {path for path in description["paths"] if "?action=" in path}
+    assert actions == {
+        f"{endpoint.path}?action={endpoint.action}"
+        for endpoint in service.endpoints
+        if endpoint.action
+    }
 
 
-def test_the_page_lists_every_route_aspect_entity_relationship_and_decision(made: Any) -> None:
-    text, service, registry, schema = made
-    page = Reader(text)
-    said = set(page.text)
-    addresses = {one.title.partition(" ")[2] for one in service.endpoints}
-    assert addresses - said == set()
-    assert set(registry.aspects) - said == set()
-    assert set(registry.entities) - said == set()
-    assert set(registry.relationship_names) - said == set()
-    assert {about for about, _ in read_decisions()} - said == set()
-    assert set(schema.mutation_type.fields) - said == set()
-    assert set(schema.query_type.fields) - said == set()
+def test_what_tokens_are_needed_for_is_described(described: Any) -> None:
+    description, _, service = described
+    assert description["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    for endpoint in service.endpoints:
+        operation = find_operation(description, endpoint)
+        expected = [] if endpoint.path in OPEN_PATHS else [{"token": [endpoint.role]}]
+        assert operation["security"] == expected, endpoint.title
 
 
-def test_the_page_names_every_field_of_every_aspect(made: Any) -> None:
-    text, _, registry, _ = made
+def test_deprecated_and_provisional_calls_are_marked(described: Any) -> None:
+    description, _, service = described
+    standings = {}
+    for endpoint in service.endpoints:
+        operation = find_operation(description, endpoint)
+        assert operation["deprecated"] == (operation["x-standing"] == "deprecated")
+        standings[endpoint.title] = operation["x-standing"]
+    assert standings["GET /entities/<urn>"] == "deprecated"
+    assert standings["POST /entities?action=ingest"] == "deprecated"
+    assert standings["GET /aspects/<urn>"] == "to be replaced"
+
+
+def test_every_example_fits_the_schema_beside_it(described: Any) -> None:
+    for path, operations in described[0]["paths"].items():
+        for operation in operations.values():
+            for parameter in operation["parameters"]:
+                if "example" in parameter:
+                    validate(parameter["example"], parameter["schema"])
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                validate(content["example"], content["schema"])
+                assert content["schema"].keys() >= {"properties", "required"}, path
+
+
+def test_the_schemas_describe_the_values_of_the_sample(described: Any) -> None:
+    description = described[0]
+    proposals = {proposal.aspect: proposal for proposal in sample_proposals(date(2026, 1, 2))}
+    assert len(proposals) > 30
+    for aspect, proposal in proposals.items():
+        record = description["x-aspects"][aspect]["record"]
+        reference = {"$ref": f"#/components/schemas/{record}"}
+        validate(proposal.value, reference | {"components": description["components"]})
+
+
+def test_the_description_names_the_whole_model_and_graphql(described: Any) -> None:
+    description, _, service = described
+    registry = service.catalog.registry
+    schema = service.graphql.ready().schema
+    assert description["x-entities"].keys() == registry.entities.keys()
+    assert {
+        relationship["name"]
+        for aspect in description["x-aspects"].values()
+        for relationship in aspect.get("relationships", ())
+    } == set(registry.relationship_names)
     for name, aspect in registry.aspects.items():
-        begin = text.index(f'id="aspect-{name}"')
-        section = text[begin : text.index("</details>", begin)]
-        for field in registry.records[aspect.record].fields:
-            assert f"<code>{field}</code>" in section, (name, field)
+        assert description["x-aspects"][name]["record"] == aspect.record
+        properties = description["components"]["schemas"][aspect.record].get("properties", {})
+        assert properties.keys() == registry.records[aspect.record].fields.keys(), name
+    assert {(field["kind"], field["name"]) for field in description["x-graphql"]} == {
+        *(("query", name) for name in schema.query_type.fields),
+        *(("mutation", name) for name in schema.mutation_type.fields),
+    }
 
 
-def test_deprecated_and_provisional_calls_are_marked(made: Any) -> None:
-    text = unescape(made[0])
-    for address, mark in (
-        ("get-entities-item", "deprecated"),
-        ("post-entities-ingest", "deprecated"),
-        ("get-aspects-item", "to be replaced"),
-    ):
-        begin = text.index(f'id="{address}"')
-        assert mark in text[begin : text.index("</summary>", begin)]
+def test_the_description_has_every_decision(described: Any) -> None:
+    path = Path(documentation.__file__).with_name("docs") / "decisions.md"
+    headings = re.findall(r"^## (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    assert len(headings) > 50
+    assert [about for about, _ in described[0]["x-decisions"]] == headings
+    assert all(decided for _, decided in described[0]["x-decisions"])
 
 
-def test_nothing_is_loaded_from_anywhere(made: Any) -> None:
-    text = made[0]
-    assert re.findall(r"""(?:src|href)=["'](?!#|data:)""", text) == []
-    assert "@import" not in text
-    assert re.findall(r"\burl\(", text) == []
+def test_the_page_holds_the_description_and_loads_nothing(described: Any) -> None:
+    page = render_page(described[1]).decode()
+    [held] = re.findall(r'<script id="description" type="application/json">(.*?)</script>', page)
+    assert json.loads(held) == described[0]
+    assert re.findall(r"""(?:src|href)=["'](?!#|data:)""", page) == []
+    assert "@import" not in page
+    assert re.findall(r"\burl\(", page) == []
 
 
-def test_the_page_is_served_packed_to_whoever_takes_it(caller: Caller) -> None:
-    plain = caller.get("/restli/docs", **{"accept-encoding": "identity"})
+def test_a_text_of_the_description_cannot_end_the_script_that_holds_it() -> None:
+    endpoint = Endpoint("GET", "/x", "</script><script>alert(1)</script>", "reader")
+    page = render_page(describe([endpoint], GraphQLSchema(), Registry({}, {}, {}), "")).decode()
+    assert page.count("</script>") == 2
+    assert "alert(1)" in page
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type"),
+    [("/restli/docs", "text/html; charset=utf-8"), ("/openapi.json", "application/json")],
+)
+def test_page_and_description_are_served_packed_to_whoever_takes_it(
+    caller: Caller, path: str, media_type: str
+) -> None:
+    plain = caller.get(path, **{"accept-encoding": "identity"})
     assert plain.status_code == 200
-    assert plain.headers["content-type"] == "text/html; charset=utf-8"
+    assert plain.headers["content-type"] == media_type
     assert "default-src 'none'" in plain.headers["content-security-policy"]
-    packed = caller.http.build_request("GET", "/restli/docs/", headers={"accept-encoding": "gzip"})
+    packed = caller.http.build_request("GET", f"{path}/", headers={"accept-encoding": "gzip"})
     answer = caller.http.send(packed, stream=True)
     raw = b"".join(answer.iter_raw())
     answer.close()
     assert gzip.decompress(raw) == plain.content
 
 
-def test_every_endpoint_says_what_it_takes_and_gives(made: Any) -> None:
-    for endpoint in made[1].endpoints:
+def test_every_endpoint_says_what_it_takes_and_gives(described: Any) -> None:
+    for endpoint in described[2].endpoints:
         assert endpoint.summary, endpoint.title
         assert endpoint.gives, endpoint.title
-        names = [(one.place, one.name) for one in endpoint.parameters]
+        names = [(parameter.place, parameter.name) for parameter in endpoint.parameters]
         assert len(names) == len(set(names)), endpoint.title
 
 
@@ -204,8 +250,9 @@ def send_examples(service: Service, address: str) -> dict[str, str]:
             path, body = example_of(endpoint)
             given = {"content-type": "application/json"}
             sent = http.request(endpoint.method, path, content=body, headers=given)
-            if sent.status_code >= 400:
-                refused[endpoint.title] = sent.text[:200]
+            media_type = sent.headers["content-type"].partition(";")[0]
+            if sent.status_code >= 400 or media_type != endpoint.media_type:
+                refused[endpoint.title] = f"{media_type} {sent.text[:200]}"
             if endpoint.path == GRAPHQL_PATH:
                 for document in (READING, WRITING):
                     asked = {"query": document, "variables": {"urn": EXAMPLE_URN}}

@@ -167,4 +167,11 @@ class TestRegistryOfOnesOwn:
     def test_is_on_the_documentation_page(self, own: httpx.Client) -> None:
         page = own.get("/restli/docs").text
         for name in ("warehouseShelf", "shelfInfo", "shelfLoad", "shelfNote", "HoldsBoxesOf"):
-            assert f">{name}<" in page
+            assert f'"{name}"' in page
+
+    def test_is_described(self, own: httpx.Client) -> None:
+        description = own.get("/openapi.json").json()
+        assert description["x-entities"]["warehouseShelf"]["urn"] == "urn:li:warehouseShelf:<id>"
+        properties = description["components"]["schemas"]["com.own.ShelfInfo"]["properties"]
+        assert properties["label"] == {"type": "string"}
+        assert properties["holds"]["type"] == "array"

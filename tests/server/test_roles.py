@@ -35,13 +35,13 @@ from explorer.server.authentication import (
 )
 from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import open_access, open_catalog
-from explorer.server.documentation import example_of
 from explorer.server.graphql.mutations import ROLES as MUTATIONS
 from explorer.server.graphql.mutations import guard
 from explorer.server.oidc import Issuer, OidcSettings
 from explorer.server.restli import Endpoint, Resource
 from tests.conftest import nightly
 from tests.oidc import AUDIENCE, running_issuer
+from tests.server.examples import example_of
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 TAG = {

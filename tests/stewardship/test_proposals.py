@@ -493,7 +493,7 @@ def test_it_is_found_only_by_who_asks_for_changesets(site: Site, meet: Meet, ord
     assert "changeset" not in {entity.urn.entity_type for entity in feed.entities}
     documentation = httpx.get(f"{site.address}/restli/docs", timeout=120).text
     for name in ("changeset", "changesetInfo", "changesetNote", "changesetProgress"):
-        assert f">{name}<" in documentation
+        assert f'"{name}"' in documentation
 
 
 def test_a_server_that_keeps_none_is_told_apart(

@@ -551,7 +551,8 @@ For a team
   catalog token create nightly --actor ingestion
   catalog serve --host 0.0.0.0 --allow-host catalog.example.com
 
-Once there are tokens every request needs one, but for /health, /config and /restli/docs.
+Once there are tokens every request needs one, but for /health, /config,
+/openapi.json and /restli/docs.
 Ingestion that writes to a DataHub server writes to this one as it is: give it this address.
 Every option may also stand in the environment, as the name in brackets.
 """

@@ -283,6 +283,7 @@ class ChangeRoutes(Routes):
         "stream changes as they happen, as server-sent events",
         role="reader",
         standing="ours",
+        media_type=_EVENTS,
         parameters=(
             Parameter.query(
                 "after",

@@ -180,13 +180,13 @@ class LineageRoutes(Routes):
             ),
             Parameter.optional(
                 "entities",
-                "list of strings",
+                "array of strings",
                 "the entity types to return; others are still followed",
                 ["dataset"],
             ),
             Parameter.optional(
                 "platforms",
-                "list of URNs",
+                "array of URNs",
                 "the platforms to return; others are still followed",
                 ["urn:li:dataPlatform:hive"],
             ),

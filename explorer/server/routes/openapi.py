@@ -79,7 +79,7 @@ class OpenApiRoutes(Routes):
                 place="path",
             ),
             Parameter.query(
-                "systemMetadata", "boolean", "also return each aspect's system metadata", "true"
+                "systemMetadata", "boolean", "also return each aspect's system metadata", True
             ),
             Parameter.query(
                 "createIfNotExists",
@@ -626,10 +626,10 @@ _PIT = Parameter.query(
     "pitKeepAlive", "string", "accepted and ignored: a scroll id does not expire", "5m"
 )
 _REMOVED = Parameter.query(
-    "includeSoftDelete", "boolean", "include what is soft-deleted; false by default", "false"
+    "includeSoftDelete", "boolean", "include what is soft-deleted; false by default", False
 )
 _SYSTEM = Parameter.query(
-    "systemMetadata", "boolean", "also return each aspect's system metadata", "true"
+    "systemMetadata", "boolean", "also return each aspect's system metadata", True
 )
 _SCROLLED = (
     _COUNT,

@@ -1,5 +1,6 @@
-"""Endpoints for the abilities, the health and the metrics of the server, and for its documentation
-page; and the metrics themselves, for Prometheus (text format 0.0.4)."""
+"""Endpoints for the abilities, the health and the metrics of the server, and for its OpenAPI
+description and documentation page; and the metrics themselves, for Prometheus (text format
+0.0.4)."""
 
 import gzip
 import math
@@ -23,7 +24,7 @@ from prometheus_client import (
     Metric,
     generate_latest,
 )
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from explorer.errors import CatalogError
 from explorer.server.catalog import CatalogEngine
@@ -48,7 +49,8 @@ _HEADERS = {
 
 
 class DocumentationRoutes(Routes):
-    """The documentation page `/restli/docs`, rendered at the first request and kept in memory."""
+    """The OpenAPI description `/openapi.json` and the documentation page `/restli/docs`, made at
+    the first request and kept in memory."""
 
     def __init__(
         self,
@@ -60,34 +62,55 @@ class DocumentationRoutes(Routes):
         self._endpoints = endpoints
         self._schema = schema
         self._making = Lock()
-        self._pages: dict[str, tuple[bytes, bytes]] = {}
+        self._files: dict[str, dict[str, tuple[bytes, bytes]]] = {}
 
     @Endpoint(
         "GET",
         "/restli/docs",
         "this page: every endpoint, aspect, field, relationship and design decision",
         role="reader",
+        media_type="text/html",
         gives="HTML",
+        notes=("Answered without a token.",),
     )
     async def _page(self, request: RestliRequest) -> Response:
-        base = request.scope.get("root_path", "")
-        pages = self._pages.get(base)
-        if pages is None:
-            pages = await self._catalog.offload(self._make, base)
-        page, packed = pages
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            return HTMLResponse(packed, headers={**_HEADERS, "content-encoding": "gzip"})
-        return HTMLResponse(page, headers=_HEADERS)
+        return await self._send(request, "text/html")
 
-    def _make(self, base: str) -> tuple[bytes, bytes]:
-        from explorer.server.documentation import documentation_page
+    @Endpoint(
+        "GET",
+        "/openapi.json",
+        "describe every endpoint in OpenAPI 3.1",
+        role="reader",
+        standing="ours",
+        gives="the description that the documentation page shows",
+        notes=("Answered without a token.",),
+    )
+    async def _description(self, request: RestliRequest) -> Response:
+        return await self._send(request, "application/json")
+
+    async def _send(self, request: RestliRequest, media_type: str) -> Response:
+        base = request.scope.get("root_path", "")
+        files = self._files.get(base)
+        if files is None:
+            files = await self._catalog.offload(self._make, base)
+        content, packed = files[media_type]
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(content, headers=_HEADERS, media_type=media_type)
+        return Response(
+            packed, headers=_HEADERS | {"content-encoding": "gzip"}, media_type=media_type
+        )
+
+    def _make(self, base: str) -> dict[str, tuple[bytes, bytes]]:
+        from explorer.server.documentation import describe, render_page
 
         with self._making:
-            page = documentation_page(
-                self._endpoints(), self._schema(), self._catalog.registry, base
-            )
-            pages = self._pages[base] = (page, gzip.compress(page, mtime=0))
-        return pages
+            description = describe(self._endpoints(), self._schema(), self._catalog.registry, base)
+            contents = {"application/json": description, "text/html": render_page(description)}
+            files = self._files[base] = {
+                media_type: (content, gzip.compress(content, mtime=0))
+                for media_type, content in contents.items()
+            }
+        return files
 
 
 # The release of DataHub whose model and calls are served. Clients choose their calls by it: from
@@ -230,6 +253,7 @@ class StatusRoutes(Routes):
         "return the metrics of the server",
         role="reader",
         standing="ours",
+        media_type="text/plain",
         gives="text in the Prometheus format: requests by endpoint and status, their duration, "
         "requests in progress; the writer's queue and commits; the offsets of the change log "
         "and the search index, and how far searches are behind the changes of other servers; "
