@@ -18,6 +18,7 @@ __all__ = [
     "ChangeType",
     "Condition",
     "Proposal",
+    "make_proposal",
     "millis_of",
     "read_auditor",
     "read_condition",
@@ -197,17 +198,23 @@ def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> P
         raise UnknownName("changeType", str(change), CHANGE_TYPES)
     if change != "DELETE" and (not wire.get("aspectName") or wire.get("aspect") is None):
         raise InvalidInput("Aspect and aspect name is required for create and update operations")
+    value = _aspect_value(wire.get("aspect"), change)
+    return make_proposal(urn, _text(wire, "aspectName"), value, change, wire)
+
+
+def make_proposal(
+    urn: Urn, aspect: str, value: Any, change: ChangeType, wire: Mapping[str, Any]
+) -> Proposal:
+    """Return a change with the systemMetadata, auditHeader and headers of its wire form.
+
+    Raises `InvalidInput` if one of them is invalid.
+    """
     headers = wire.get("headers")
     if headers is not None and not isinstance(headers, dict):
         raise InvalidInput("'headers' must be an object of texts")
+    system = read_system(wire.get("systemMetadata"))
     return Proposal(
-        urn,
-        _text(wire, "aspectName"),
-        _aspect_value(wire.get("aspect"), change),
-        change,
-        read_system(wire.get("systemMetadata")),
-        read_auditor(wire.get("auditHeader")),
-        headers or None,
+        urn, aspect, value, change, system, read_auditor(wire.get("auditHeader")), headers or None
     )
 
 

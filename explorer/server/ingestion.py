@@ -28,7 +28,7 @@ from explorer.metadata.validation import Validator
 from explorer.server.browse import browse_paths, default_delimiter
 from explorer.server.cache import cache_short
 from explorer.server.dialect import Dialect, dialect_of_write
-from explorer.server.failures import RequestRefusal
+from explorer.server.failures import RequestRefusal, with_article
 from explorer.server.store import (
     Reader,
     StoredAspect,
@@ -166,13 +166,16 @@ class Intake:
         """
         return dict(self._key(urn))
 
-    def read_urn(self, text: str) -> Urn:
-        """Parse a URN, whose entity type may be unknown.
+    def read_urn(self, text: str, entity_type: str | None = None) -> Urn:
+        """Parse a URN, whose entity type may be unknown if none is given.
 
         Raises `InvalidUrn` if the text is not a URN, contains a character that URNs may not
-        contain, or does not have the shape of its entity type if that is known.
+        contain, or does not have the shape of its entity type if that is known; `InvalidInput` if
+        it is of another entity type than the given one.
         """
         urn = Urn.parse(text)
+        if entity_type not in (None, urn.entity_type):
+            raise InvalidInput(f"{urn} is not {with_article(entity_type)}")
         urn.check_characters()
         if urn.entity_type in self._registry.entities:
             self.check_urn(urn)

@@ -1,8 +1,16 @@
 """The resource API, one module for each group of endpoints, and the parameters and notes that
 several of them share, with the examples for their documentation."""
 
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import orjson
+
 from explorer.errors import InvalidInput
+from explorer.metadata.proposal import Proposal
+from explorer.server.catalog import CatalogEngine
 from explorer.server.restli import EXAMPLE_URN, Parameter, RestliRequest
+from explorer.server.store import StoredAspect
 
 __all__ = [
     "ALL_OR_NONE",
@@ -24,6 +32,8 @@ __all__ = [
     "START",
     "URN",
     "all_or_none",
+    "ingest_batch",
+    "version_to_wire",
 ]
 
 URN = Parameter("urn", "URN", "the entity", EXAMPLE_URN)
@@ -177,3 +187,31 @@ def all_or_none(request: RestliRequest) -> bool:
     if text.lower() not in ("true", "false"):
         raise InvalidInput(f"{_ALL_OR_NONE} must be true or false, not {text!r:.60}")
     return text.lower() == "true"
+
+
+_Element = TypeVar("_Element")
+
+
+async def ingest_batch(
+    catalog: CatalogEngine,
+    request: RestliRequest,
+    name: str,
+    elements: Sequence[_Element],
+    read_element: Callable[[_Element], Sequence[Proposal]],
+) -> None:
+    """Write the changes of each element of the list `name` in a request; raises as
+    `CatalogEngine.ingest_batch` does."""
+    whole = all_or_none(request)
+    await catalog.ingest_batch(
+        name, elements, read_element, request.actor, request.dialect, all_or_none=whole
+    )
+
+
+def version_to_wire(aspect: StoredAspect) -> dict[str, Any]:
+    """Return a version of an aspect with its audit stamp and system metadata."""
+    return {
+        "version": aspect.version,
+        "value": orjson.Fragment(aspect.value),
+        "created": {"time": aspect.time_millis, "actor": aspect.actor},
+        "systemMetadata": orjson.Fragment(aspect.system),
+    }

@@ -9,8 +9,7 @@ from starlette.responses import Response
 
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.proposal import CONDITION_HEADERS, Proposal, read_proposal
-from explorer.metadata.registry import key_value
-from explorer.metadata.urn import Urn
+from explorer.metadata.registry import Registry, key_value
 from explorer.server.dialect import record_name
 from explorer.server.restli import (
     DEFAULT_PAGE,
@@ -34,7 +33,8 @@ from explorer.server.routes import (
     PROPOSAL,
     PROPOSALS,
     URN,
-    all_or_none,
+    ingest_batch,
+    version_to_wire,
 )
 from explorer.server.search_request import read_filter, read_sort
 from explorer.server.timeseries import read_documents
@@ -85,7 +85,11 @@ class VersionRoutes(Routes):
     async def _versions(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
         name = request.query.require("aspect")
-        self._check(urn, name)
+        if _is_timeseries(self._catalog.registry, urn.entity_type, name):
+            raise InvalidInput(
+                f"{name} is a timeseries aspect and has no versions; read its documents with "
+                "POST /aspects?action=getTimeseriesAspectValues"
+            )
         ends = (
             request.query.number("from", 1, least=-_FAR),
             request.query.number("to", 0, least=-_FAR),
@@ -105,28 +109,18 @@ class VersionRoutes(Routes):
                 "start": start,
                 "count": len(versions),
                 "total": total,
-                "versions": [
-                    {
-                        "version": version.version,
-                        "value": orjson.Fragment(version.value),
-                        "created": {"time": version.time_millis, "actor": version.actor},
-                        "systemMetadata": orjson.Fragment(version.system),
-                    }
-                    for version in versions
-                ],
+                "versions": [version_to_wire(version) for version in versions],
             }
         )
 
-    def _check(self, urn: Urn, name: str) -> None:
-        try:
-            declared = self._catalog.registry.aspect_of(urn.entity_type, name)
-        except UnknownName as error:
-            raise NotFound(str(error)) from error
-        if declared.timeseries:
-            raise InvalidInput(
-                f"{name} is a timeseries aspect and has no versions; read its documents with "
-                "POST /aspects?action=getTimeseriesAspectValues"
-            )
+
+def _is_timeseries(registry: Registry, entity: str, name: str) -> bool:
+    """Return whether an aspect of an entity type is a timeseries aspect. Raises `NotFound` if the
+    type does not have it."""
+    try:
+        return registry.aspect_of(entity, name).timeseries
+    except UnknownName as error:
+        raise NotFound(str(error)) from error
 
 
 _DELETE_NOTE = (
@@ -179,13 +173,12 @@ class AspectRoutes(Routes):
         items = parameters.items("proposals")
         for item in items:
             _require_role(request, item)
-        await self._catalog.ingest_batch(
+        await ingest_batch(
+            self._catalog,
+            request,
             "proposals",
             items,
             lambda wire: [self._read(wire, request)],
-            request.actor,
-            request.dialect,
-            all_or_none=all_or_none(request),
         )
         return ValueResponse("success")
 
@@ -286,11 +279,7 @@ class AspectRoutes(Routes):
             raise InvalidInput(f"entity {entity!r} is not that of the URN {urn}")
         registry = self._catalog.registry
         key_value(urn, registry.key_fields(entity))
-        try:
-            declared = registry.aspect_of(entity, name)
-        except UnknownName as error:
-            raise NotFound(str(error)) from error
-        if not declared.timeseries:
+        if not _is_timeseries(registry, entity, name):
             raise InvalidInput(
                 f"{name} is not a timeseries aspect; read it with /entitiesV2 or /aspects/<urn>"
             )

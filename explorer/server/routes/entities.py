@@ -21,7 +21,7 @@ from explorer.server.restli import (
     Routes,
     ValueResponse,
 )
-from explorer.server.routes import COUNT, ENTITY, PATH_URN, START, URN
+from explorer.server.routes import COUNT, ENTITY, PATH_URN, START, URN, version_to_wire
 from explorer.server.routes.ingestion import WITH_SNAPSHOT, snapshot_name
 from explorer.server.store import StoredAspect, is_removed
 
@@ -377,11 +377,4 @@ class EntityRoutes(Routes):
 
 
 def _wrap(aspect: StoredAspect) -> dict[str, Any]:
-    return {
-        "name": aspect.name,
-        "type": "VERSIONED",
-        "version": aspect.version,
-        "value": orjson.Fragment(aspect.value),
-        "created": {"time": aspect.time_millis, "actor": aspect.actor},
-        "systemMetadata": orjson.Fragment(aspect.system),
-    }
+    return {"name": aspect.name, "type": "VERSIONED", **version_to_wire(aspect)}

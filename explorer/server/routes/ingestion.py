@@ -22,7 +22,7 @@ from explorer.server.restli import (
     Routes,
     ValueResponse,
 )
-from explorer.server.routes import ALL_OR_NONE, BATCHED, all_or_none
+from explorer.server.routes import ALL_OR_NONE, BATCHED, ingest_batch
 from explorer.server.store import RunRow
 
 __all__ = ["WITH_SNAPSHOT", "IngestionRoutes", "RunRoutes", "snapshot_name"]
@@ -285,13 +285,13 @@ class IngestionRoutes(Routes):
             raise InvalidInput(
                 f"'systemMetadata' has {len(systems)} elements for {len(entities)} entities"
             )
-        await self._catalog.ingest_batch(
+        elements = list(zip(entities, systems, strict=True))
+        await ingest_batch(
+            self._catalog,
+            request,
             "entities",
-            list(zip(entities, systems, strict=True)),
+            elements,
             lambda element: self._proposals(*element, auditor),
-            request.actor,
-            request.dialect,
-            all_or_none=all_or_none(request),
         )
         return JsonResponse()
 
@@ -311,14 +311,8 @@ class IngestionRoutes(Routes):
     )
     async def _ingest_usage(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        await self._catalog.ingest_batch(
-            "buckets",
-            parameters.items("buckets"),
-            self._usage,
-            request.actor,
-            request.dialect,
-            all_or_none=all_or_none(request),
-        )
+        buckets = parameters.items("buckets")
+        await ingest_batch(self._catalog, request, "buckets", buckets, self._usage)
         return JsonResponse()
 
     def _usage(self, bucket: Any) -> list[Proposal]:

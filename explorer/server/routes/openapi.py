@@ -6,6 +6,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
@@ -13,10 +14,11 @@ import orjson
 from starlette.responses import Response
 
 from explorer.errors import InvalidInput, InvalidUrn, NotFound
-from explorer.metadata.proposal import ChangeType, Proposal, read_auditor, read_system
-from explorer.metadata.registry import Registry, key_value
+from explorer.metadata.proposal import ChangeType, Proposal, make_proposal
+from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
+from explorer.server.catalog import CatalogEngine
 from explorer.server.failures import RequestRefusal, with_article
 from explorer.server.lineage import find_removed
 from explorer.server.restli import (
@@ -32,7 +34,7 @@ from explorer.server.restli import (
     decode,
     urns_in,
 )
-from explorer.server.routes import ALL_OR_NONE, BATCHED, URN, all_or_none
+from explorer.server.routes import ALL_OR_NONE, BATCHED, URN, ingest_batch
 from explorer.server.search.query import SearchQuery, SortBy
 from explorer.server.search_request import (
     begin_scroll,
@@ -56,6 +58,10 @@ _GENERIC = "generic"
 _FOR_SEVERAL = (("POST", ""), ("PATCH", ""), ("POST", "batchGet"))
 _READ_FORM = '[{"urn": …, "<aspect>": {}}]'
 _WRITE_FORM = '[{"urn": …, "<aspect>": {"value": {…}}}]'
+_ENTITY = Parameter("entity", "string", "an entity type", "dataset", place="path")
+_SYSTEM = Parameter.query(
+    "systemMetadata", "boolean", "also return each aspect's system metadata", True
+)
 _ADD_TAG = [{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:li:tag:PII"}}]
 
 
@@ -78,9 +84,7 @@ class OpenApiRoutes(Routes):
                 "dataset/batchGet",
                 place="path",
             ),
-            Parameter.query(
-                "systemMetadata", "boolean", "also return each aspect's system metadata", True
-            ),
+            _SYSTEM,
             Parameter.query(
                 "createIfNotExists",
                 "boolean",
@@ -149,7 +153,7 @@ class OpenApiRoutes(Routes):
         role="editor",
         item=True,
         parameters=(
-            Parameter("entity", "string", "an entity type", "dataset", place="path"),
+            _ENTITY,
             URN,
             Parameter.optional(
                 "globalTags",
@@ -188,9 +192,7 @@ class OpenApiRoutes(Routes):
                 f"{method} {_ENTITY_PATH}/{entity}/<urn>/<aspect>, and read some with POST "
                 f"{_ENTITY_PATH}/{entity}/batchGet",
             )
-        urn = self._catalog.intake.read_urn(text)
-        if urn.entity_type != entity:
-            raise InvalidInput(f"{urn} is not {with_article(entity)}")
+        urn = self._catalog.intake.read_urn(text, entity)
         noted = NotedChange(f"{method} {_ENTITY_PATH}/<urn>/<aspect>", [str(urn)])
         request.context.changes.append(noted)
         return urn, aspect
@@ -202,9 +204,8 @@ class OpenApiRoutes(Routes):
         timeseries aspect the document that was added."""
         if not isinstance(body, dict):
             raise InvalidInput("the body must be an object")
-        (proposal,) = _proposals(
-            self._catalog.registry, {"urn": str(urn), aspect: body}, urn.entity_type, change
-        )
+        element = {"urn": str(urn), aspect: body}
+        (proposal,) = self._proposals(element, urn.entity_type, change)
         await self._catalog.ingest(proposal, request.actor, request.dialect)
         if self._catalog.registry.aspects[aspect].timeseries:
             aspects: dict[str, Any] = {aspect: {"value": proposal.value}}
@@ -227,38 +228,14 @@ class OpenApiRoutes(Routes):
 
         def read() -> bytes:
             entities_by_name = {
-                name: self._find_entities(*requested_aspects, with_system)
-                for name, requested_aspects in requests.items()
+                name: _entities(self._catalog, requested, with_system, _V3, versions)
+                for name, (requested, versions) in requests.items()
             }
             return orjson.dumps(
                 entities_by_name if entity == _GENERIC else entities_by_name[entity]
             )
 
         return JsonResponse(await self._catalog.read(read))
-
-    def _find_entities(
-        self,
-        requested: Mapping[str, frozenset[str]],
-        versions: Mapping[tuple[str, str], int],
-        with_system: bool,
-    ) -> list[dict[str, Any]]:
-        store, registry = self._catalog.store, self._catalog.registry
-        stored = store.aspects(list(requested))
-        entities = {
-            urn: {
-                "urn": urn,
-                **_aspects_by_name(stored[urn], names, with_system),
-                **_newest_documents(store, registry, urn, names, with_system),
-            }
-            for urn, names in requested.items()
-            if urn in stored
-        }
-        for (urn, name), version in versions.items():
-            if entities.get(urn, {}).pop(name, None) and (
-                aspect := store.aspect(urn, name, version)
-            ):
-                entities[urn][name] = _envelop(aspect.value, aspect.system, with_system)
-        return list(entities.values())
 
     async def _groups(
         self, request: RestliRequest, entity: str, form: str
@@ -282,16 +259,37 @@ class OpenApiRoutes(Routes):
         ]
         for noted in request.context.changes:
             noted.urns = urns_in([element for _, element in elements])
-        await self._catalog.ingest_batch(
+        await ingest_batch(
+            self._catalog,
+            request,
             "entities",
             elements,
-            lambda element: _proposals(registry, element[1], element[0], change),
-            request.actor,
-            request.dialect,
-            all_or_none=all_or_none(request),
+            lambda element: self._proposals(element[1], element[0], change),
         )
         answer = groups if entity == _GENERIC else groups[entity]
         return JsonResponse(answer, headers={"traceparent": _trace_parent()})
+
+    def _proposals(self, element: Any, entity: str, change: ChangeType) -> list[Proposal]:
+        """Return the proposals for one element of a write. Raises `InvalidInput` if it is malformed
+        or its URN is not of the entity type."""
+        text = element.get("urn") if isinstance(element, dict) else None
+        if not isinstance(text, str):
+            raise InvalidInput(f"an element must be {_WRITE_FORM}, with a urn")
+        urn = self._catalog.intake.read_urn(text, entity)
+        proposals = []
+        for name, envelope in element.items():
+            if name == "urn" or envelope is None:
+                continue
+            if not isinstance(envelope, dict) or not isinstance(envelope.get("value"), dict):
+                raise InvalidInput(
+                    f"{name} of {urn} must be an object with a value, which is an object"
+                )
+            proposals.append(make_proposal(urn, name, envelope["value"], change, envelope))
+        if not proposals and change == "PATCH":
+            raise InvalidInput(f"element {urn} of the body names no aspect to change")
+        # An entity without aspects is created by writing its key aspect.
+        key = self._catalog.registry.entity(entity).key
+        return proposals or [Proposal(urn, key, self._catalog.intake.check_urn(urn), change)]
 
     @Endpoint(
         "DELETE",
@@ -326,9 +324,7 @@ class OpenApiRoutes(Routes):
             aspects = (aspect,)
         else:
             _check_last(decode(rest), entity)
-            urn = self._catalog.intake.read_urn(decode(rest))
-            if urn.entity_type != entity:
-                raise InvalidInput(f"{urn} is not {with_article(entity)}")
+            urn = self._catalog.intake.read_urn(decode(rest), entity)
             aspects = request.query.many("aspects") or (None,)
         for name in aspects:
             await self._catalog.delete(urn, name, (None, None), request.actor, request.dialect)
@@ -365,8 +361,7 @@ class OpenApiRoutes(Routes):
         ):
             raise InvalidInput("the body must be an object with a list of aspect names by URN")
         count = sum(max(1, len(names)) for names in json.values())
-        if count > MAX_PAGE:
-            raise InvalidInput(f"the body names {count} aspects; name at most {MAX_PAGE}")
+        _check_count("the body", count, "aspects")
         stored = await self._catalog.read(self._catalog.store.aspects, list(json))
         registry = self._catalog.registry
         return JsonResponse(
@@ -472,6 +467,12 @@ async def _items(request: RestliRequest, form: str) -> list[Any]:
     return items
 
 
+def _check_count(subject: str, count: int, noun: str = "entities") -> None:
+    """Raise `InvalidInput` if a request names too many entities or aspects."""
+    if count > MAX_PAGE:
+        raise InvalidInput(f"{subject} names {count} {noun}; name at most {MAX_PAGE}")
+
+
 def _is_true(request: RestliRequest, name: str) -> bool:
     """Return whether a query parameter is given as true."""
     return (request.query.one(name) or "").lower() == "true"
@@ -483,44 +484,6 @@ def _is_there(registry: Registry, stored: Sequence[StoredAspect], name: Any) -> 
     if declared is not None and declared.timeseries:
         return bool(stored)
     return any(aspect.name == name for aspect in stored)
-
-
-def _proposals(registry: Registry, element: Any, entity: str, change: ChangeType) -> list[Proposal]:
-    """Return the proposals for one element of a write. Raises `InvalidInput` if it is malformed or
-    its URN is not of the entity type."""
-    text = element.get("urn") if isinstance(element, dict) else None
-    if not isinstance(text, str):
-        raise InvalidInput(f"an element must be {_WRITE_FORM}, with a urn")
-    urn = Urn.parse(text)
-    if urn.entity_type != entity:
-        raise InvalidInput(f"{urn} is not {with_article(entity)}")
-    proposals = []
-    for name, envelope in element.items():
-        if name == "urn" or envelope is None:
-            continue
-        if not isinstance(envelope, dict) or not isinstance(envelope.get("value"), dict):
-            raise InvalidInput(
-                f"{name} of {urn} must be an object with a value, which is an object"
-            )
-        headers = envelope.get("headers")
-        if headers is not None and not isinstance(headers, dict):
-            raise InvalidInput("'headers' must be an object of texts")
-        proposals.append(
-            Proposal(
-                urn,
-                name,
-                envelope["value"],
-                change,
-                read_system(envelope.get("systemMetadata")),
-                read_auditor(envelope.get("auditHeader")),
-                headers or None,
-            )
-        )
-    if not proposals and change == "PATCH":
-        raise InvalidInput(f"element {urn} of the body names no aspect to change")
-    # An entity without aspects is created by writing its key aspect.
-    key = registry.entity(entity).key
-    return proposals or [Proposal(urn, key, key_value(urn, registry.key_fields(entity)), change)]
 
 
 def _trace_parent() -> str:
@@ -540,8 +503,7 @@ def _parse_request(elements: Sequence[Any], entity: str) -> dict[str, frozenset[
     The aspects of an entity that is listed twice are merged. Raises `InvalidInput` if there are too
     many elements, or one is malformed or not of the entity type.
     """
-    if len(elements) > MAX_PAGE:
-        raise InvalidInput(f"the body names {len(elements)} entities; name at most {MAX_PAGE}")
+    _check_count("the body", len(elements))
     names_by_urn: dict[str, frozenset[str]] = {}
     for at, element in enumerate(elements):
         urn = element.get("urn") if isinstance(element, dict) else None
@@ -627,9 +589,6 @@ _PIT = Parameter.query(
 )
 _REMOVED = Parameter.query(
     "includeSoftDelete", "boolean", "include what is soft-deleted; false by default", False
-)
-_SYSTEM = Parameter.query(
-    "systemMetadata", "boolean", "also return each aspect's system metadata", True
 )
 _SCROLLED = (
     _COUNT,
@@ -731,15 +690,11 @@ class EntityScrollRoutes(Routes):
         registry = self._catalog.registry
         types = parameters.texts("entities") or []
         aspects = parameters.texts("aspects")
-        query = SearchQuery(
-            text=request.query.one("query") or "*",
+        query = replace(
+            _read_search(request, read_sort(parameters)),
             entity_types=tuple(_entity_name(registry, type_) for type_ in types) or None,
             filter=_read_v3_filter(parameters.given.get("filter")),
-            start=0,
-            count=_count(request),
             facets=(request.query.one("skipAggregation") or "").lower() == "false",
-            sort=read_sort(parameters) or _read_sort(request),
-            include_removed=_is_true(request, "includeSoftDelete"),
         )
         names = None if aspects is None else frozenset(aspects)
         return await self._page(request, query, names, _V3)
@@ -752,7 +707,7 @@ class EntityScrollRoutes(Routes):
         role="reader",
         item=True,
         parameters=(
-            Parameter("entity", "string", "an entity type", "dataset", place="path"),
+            _ENTITY,
             Parameter.query(
                 "aspects",
                 "array of strings",
@@ -788,7 +743,7 @@ class EntityScrollRoutes(Routes):
         role="reader",
         item=True,
         parameters=(
-            Parameter("entity", "string", "an entity type", "dataset", place="path"),
+            _ENTITY,
             Parameter("urns", "array of URNs", "the entities", [EXAMPLE_URN]),
             Parameter.optional(
                 "aspectNames", "array of strings", "all aspects by default", ["ownership"]
@@ -806,16 +761,14 @@ class EntityScrollRoutes(Routes):
         parameters = await request.parameters()
         parameters.items("urns")
         texts = parameters.texts("urns") or []
-        if len(texts) > MAX_PAGE:
-            raise InvalidInput(f"'urns' names {len(texts)} entities; name at most {MAX_PAGE}")
-        urns = [self._urn(text, entity) for text in dict.fromkeys(texts)]
+        _check_count("'urns'", len(texts))
+        intake = self._catalog.intake
         names = frozenset(parameters.texts("aspectNames") or ())
+        requested = {str(intake.read_urn(text, entity)): names for text in texts}
         with_system = parameters.flag("withSystemMetadata", default=False)
 
         def read() -> bytes:
-            store, registry = self._catalog.store, self._catalog.registry
-            entities = _entities(store, registry, urns, names, with_system, _V2)
-            return orjson.dumps({"entities": entities})
+            return orjson.dumps({"entities": _entities(self._catalog, requested, with_system, _V2)})
 
         return JsonResponse(await self._catalog.read(read))
 
@@ -826,7 +779,7 @@ class EntityScrollRoutes(Routes):
         role="reader",
         item=True,
         parameters=(
-            Parameter("entity", "string", "an entity type", "dataset", place="path"),
+            _ENTITY,
             Parameter.query(
                 "aspectNames", "array of strings", "names of the aspects to return", "ownership"
             ),
@@ -845,16 +798,7 @@ class EntityScrollRoutes(Routes):
         names = frozenset(_names(request, "aspects", "aspectNames"))
         if rest:
             return await self._one(request, entity, rest, names, form)
-        query = SearchQuery(
-            text=request.query.one("query") or "*",
-            entity_types=(entity,),
-            filter=Filter(),
-            start=0,
-            count=_count(request),
-            facets=False,
-            sort=_read_sort(request),
-            include_removed=_is_true(request, "includeSoftDelete"),
-        )
+        query = replace(_read_search(request), entity_types=(entity,))
         return await self._page(request, query, names, form)
 
     async def _page(
@@ -867,20 +811,19 @@ class EntityScrollRoutes(Routes):
         """Return a page; `aspects` are their names, empty for all, and `None` for none."""
         belongs = _slice(request)
         with_system = _is_true(request, "systemMetadata")
-        index, store = self._catalog.index, self._catalog.store
-        registry = self._catalog.registry
+        catalog = self._catalog
         if request.dialect == "datahub":
-            query = ignore_unknown_fields(query, index.vocabulary)
+            query = ignore_unknown_fields(query, catalog.index.vocabulary)
         query = begin_scroll(query, request.query.one("scrollId") or None)
-        expanded = replace(query, filter=await expand_related(query.filter, self._catalog))
+        expanded = replace(query, filter=await expand_related(query.filter, catalog))
 
         def read() -> bytes:
-            page = index.search(expanded)
+            page = catalog.index.search(expanded)
             urns = [hit.urn for hit in page.hits if belongs(hit.urn)]
             entities = (
                 [form.entity(urn, {}) for urn in urns]
                 if aspects is None
-                else _entities(store, registry, urns, aspects, with_system, form)
+                else _entities(catalog, dict.fromkeys(urns, aspects), with_system, form)
             )
             answer: dict[str, Any] = {form.name: entities, "totalCount": page.total}
             if query.facets:
@@ -892,7 +835,7 @@ class EntityScrollRoutes(Routes):
                 answer["scrollId"] = after
             return orjson.dumps(answer)
 
-        run = self._catalog.offload if aspects is None else self._catalog.read
+        run = catalog.offload if aspects is None else catalog.read
         return JsonResponse(await run(read))
 
     async def _one(
@@ -906,7 +849,7 @@ class EntityScrollRoutes(Routes):
         text, aspect = _split_aspect(rest, self._catalog.registry, entity)
         if aspect is None:
             _check_last(text, entity)
-        urn = self._urn(text, entity)
+        urn = str(self._catalog.intake.read_urn(text, entity))
         registry, with_system = self._catalog.registry, _is_true(request, "systemMetadata")
         store, version = self._catalog.store, request.query.number("version", 0, least=0)
         if aspect and version:
@@ -930,32 +873,32 @@ class EntityScrollRoutes(Routes):
             aspects_by_name[aspect] if aspect else form.entity(urn, aspects_by_name)
         )
 
-    def _urn(self, text: str, entity: str) -> str:
-        """Return a URN. Raises `InvalidInput` if it is invalid or not of the entity type."""
-        urn = self._catalog.intake.read_urn(text)
-        if urn.entity_type != entity:
-            raise InvalidInput(f"{urn} is not {with_article(entity)}")
-        self._catalog.intake.check_urn(urn)
-        return str(urn)
-
 
 def _entities(
-    store: Store,
-    registry: Registry,
-    urns: Sequence[str],
-    names: frozenset[str],
+    catalog: CatalogEngine,
+    requested: Mapping[str, frozenset[str]],
     with_system: bool,
     form: _Form,
+    versions: Mapping[tuple[str, str], int] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
-    """Return those of the entities that exist, in order, with the aspects in `names`; with all
-    aspects if it is empty."""
-    stored = store.aspects(urns, names or None)
-    existing = store.existing(urns) if names else stored
+    """Return those of the requested entities that exist, in order, each with the aspects that are
+    requested of it; with all aspects if none is. `versions` are those of aspects of which another
+    version than the latest is requested."""
+    store = catalog.store
+    urns = list(requested)
+    is_selective = all(requested.values())
+    stored = store.aspects(urns, frozenset().union(*requested.values()) if is_selective else None)
+    existing = store.existing(urns) if is_selective else stored
     entities: list[dict[str, Any]] = []
     for urn in (urn for urn in urns if urn in existing):
+        names = requested[urn]
         aspects = _aspects_by_name(stored.get(urn, ()), names, with_system)
+        for name in [name for name in aspects if (urn, name) in versions]:
+            del aspects[name]
+            if aspect := store.aspect(urn, name, versions[urn, name]):
+                aspects[name] = _envelop(aspect.value, aspect.system, with_system)
         if form is _V3:
-            aspects |= _newest_documents(store, registry, urn, names, with_system)
+            aspects |= _newest_documents(store, catalog.registry, urn, names, with_system)
         entities.append(form.entity(urn, aspects))
     return entities
 
@@ -1132,9 +1075,7 @@ class EdgeScrollRoutes(Routes):
         types: tuple[str, ...] = (decode(name),)
         if rest:
             entity = _entity_name(self._catalog.registry, types[0])
-            urn = self._catalog.intake.read_urn(decode(rest))
-            if urn.entity_type != entity:
-                raise InvalidInput(f"{urn} is not {with_article(entity)}")
+            urn = self._catalog.intake.read_urn(decode(rest), entity)
             sides = (_one_of(_DIRECTIONS, request.query.one("direction") or "OUTGOING"),)
             urns = (str(urn),)
             names = _names(request, "relationshipType[]", "relationshipTypes")
@@ -1192,8 +1133,7 @@ class EdgeScrollRoutes(Routes):
             query = self._select(request, parameters.given, lineage=True)
             return await self._page(request, query, _lineage_to_wire)
         flow = _one_of(_FLOWS, direction) if direction else None
-        if len(texts) > MAX_PAGE:
-            raise InvalidInput(f"'urns' names {len(texts)} entities; name at most {MAX_PAGE}")
+        _check_count("'urns'", len(texts))
         urns = frozenset(str(self._catalog.intake.read_urn(text)) for text in texts)
 
         def matches(edge: EntityEdge) -> bool:
@@ -1467,6 +1407,21 @@ def _names(request: RestliRequest, *parameters: str) -> list[str]:
 
 def _count(request: RestliRequest) -> int:
     return min(request.query.number("count", DEFAULT_PAGE, least=1), MAX_PAGE)
+
+
+def _read_search(request: RestliRequest, sort: tuple[SortBy, ...] = ()) -> SearchQuery:
+    """Return the search of all entities that the parameters of a scroll ask for; `sort` takes
+    precedence over theirs."""
+    return SearchQuery(
+        text=request.query.one("query") or "*",
+        entity_types=None,
+        filter=Filter(),
+        start=0,
+        count=_count(request),
+        facets=False,
+        sort=sort or _read_sort(request),
+        include_removed=_is_true(request, "includeSoftDelete"),
+    )
 
 
 def _read_sort(request: RestliRequest) -> tuple[SortBy, ...]:
