@@ -11,6 +11,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, overload
 
+from cachetools import LRUCache
+
 from explorer.client import entity as read
 from explorer.client import records
 from explorer.client.display import counted, line, moment
@@ -110,17 +112,14 @@ class TextsSeen:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._texts: dict[Urn, Mapping[str | None, str]] = {}
+        self._texts: LRUCache[Urn, Mapping[str | None, str]] = LRUCache(_MOST_KEPT)
 
     def see(self, entity: Entity) -> None:
         """Remember the texts of an entity that was read completely."""
         texts: dict[str | None, str] = {None: edited_text(entity, None)}
         texts |= {column.path.raw: column.edited or "" for column in entity.schema}
         with self._lock:
-            self._texts.pop(entity.urn, None)
             self._texts[entity.urn] = texts
-            for urn in list(self._texts)[: len(self._texts) - _MOST_KEPT]:
-                del self._texts[urn]
 
     def of(self, urn: Urn, column: str | None) -> str | None:
         """Return the edited text of an entity, or of its column at an exact path, as it was read

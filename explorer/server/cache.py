@@ -1,10 +1,12 @@
 """Caches bounded in bytes, so no request can make the service keep much memory."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache, wraps
+from operator import itemgetter
+from threading import Lock
 from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 __all__ = ["LARGEST_BYTES", "ByteCache", "cache_short"]
 
@@ -26,45 +28,35 @@ class ByteCache(Generic[K, V]):
     """
 
     def __init__(self, most_bytes: int, largest: int = LARGEST_BYTES) -> None:
-        self._most = most_bytes
-        self._largest = largest
-        self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
-        self._lock = threading.Lock()
-        self.size_bytes = 0
+        self._largest = min(largest, most_bytes)
+        self._entries: LRUCache[K, tuple[V, int]] = LRUCache(most_bytes, itemgetter(1))
+        self._lock = Lock()
+
+    @property
+    def size_bytes(self) -> float:
+        """The size of all entries."""
+        return self._entries.currsize
 
     def get(self, key: K) -> V | None:
         """Return the value of a key, or `None` if it is not cached."""
         with self._lock:
-            entry = self._kept.get(key)
-            if entry is None:
-                return None
-            self._kept.move_to_end(key)
-            return entry[0]
+            entry = self._entries.get(key)
+        return None if entry is None else entry[0]
 
     def put(self, key: K, value: V, size_bytes: int) -> None:
         """Cache a value, and evict the least recently used ones if there is no space."""
         with self._lock:
-            self._drop(key)
-            if size_bytes > self._largest:
-                return
-            self._kept[key] = (value, size_bytes)
-            self.size_bytes += size_bytes
-            while self.size_bytes > self._most:
-                self._drop(next(iter(self._kept)))
+            self._entries.pop(key, None)
+            if size_bytes <= self._largest:
+                self._entries[key] = (value, size_bytes)
 
     def clear(self) -> None:
         """Remove all values."""
         with self._lock:
-            self._kept.clear()
-            self.size_bytes = 0
+            self._entries.clear()
 
     def __len__(self) -> int:
-        return len(self._kept)
-
-    def _drop(self, key: K) -> None:
-        entry = self._kept.pop(key, None)
-        if entry is not None:
-            self.size_bytes -= entry[1]
+        return len(self._entries)
 
 
 def cache_short(most_bytes: int, longest: int = _SHORT) -> Callable[[F], F]:

@@ -9,7 +9,7 @@ of statements that differ only in literals.
 import csv
 import io
 import sys
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self
 
 import orjson
+from cachetools import LRUCache
 
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
@@ -589,8 +590,8 @@ class _Reader:
     _made: KnownTables = field(init=False)
     _sessions: dict[str, DatabaseSession] = field(default_factory=dict)
     _names: dict[str, tuple[TablePath, ...]] = field(default_factory=dict)
-    _readings: OrderedDict[tuple[str, TablePath, Resolved], _Reading] = field(
-        default_factory=OrderedDict
+    _readings: LRUCache[tuple[str, TablePath, Resolved], _Reading] = field(
+        default_factory=lambda: LRUCache(_MOST_HELD)
     )
     _alone: int | None = None
     _lineage: dict[TablePath, _Origins] = field(default_factory=dict)
@@ -615,7 +616,6 @@ class _Reader:
         at = None if names is None else (key, near, session.resolve(names))
         reading = None if at is None else self._readings.get(at)
         if at is not None and reading is not None:
-            self._readings.move_to_end(at)
             session.repeat(reading.near, reading.changes)
         else:
             parts = session.read(text, statement.place)
@@ -623,8 +623,6 @@ class _Reader:
             if session.references is not None:
                 self._names[key], resolved = session.references
                 self._readings[key, near, resolved] = reading
-                if len(self._readings) > _MOST_HELD:
-                    self._readings.popitem(last=False)
         for number, part in enumerate(reading.parts):
             if part.lineage.problem is not None:
                 self.problems.setdefault(key, (statement.place, part.lineage.problem, part.text))

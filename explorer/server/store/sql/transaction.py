@@ -1,11 +1,12 @@
 """The statements that change the tables: aspects, edges, documents, removal, the browse tree, the
 change log."""
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from operator import attrgetter
 from typing import Any
 
+from cachetools import LRUCache
 from msgspec.structs import replace
 
 from explorer.metadata.names import natural_key
@@ -41,6 +42,8 @@ _MOST_READ = 1_000
 # Sizes of the cache of aspects, and of the largest aspect in it.
 _ASPECTS_BYTES = 32 << 20
 _LARGEST_ASPECT_BYTES = 64 << 10
+# Of a cached entity without its aspects.
+_ENTITY_BYTES = 500
 _MOST_FOLDERS = 10_000
 
 _URNS = """
@@ -105,11 +108,12 @@ class _CachedEntity:
     """The cached aspects of an entity, `None` for one that does not exist; if it `is_complete`, it
     has no others."""
 
-    __slots__ = ("aspects", "is_complete")
+    __slots__ = ("aspects", "is_complete", "size_bytes")
 
     def __init__(self, *, is_complete: bool) -> None:
         self.aspects: dict[str, StoredAspect | None] = {}
         self.is_complete = is_complete
+        self.size_bytes = _ENTITY_BYTES
 
 
 class AspectCache:
@@ -120,18 +124,18 @@ class AspectCache:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, _CachedEntity] = OrderedDict()
-        self._bytes = 0
+        self._entities: LRUCache[str, _CachedEntity] = LRUCache(
+            _ASPECTS_BYTES, attrgetter("size_bytes")
+        )
 
     def find(self, urn: str, names: frozenset[str] | None) -> list[StoredAspect] | None:
         """Return the aspects of an entity that have one of the names, or all aspects; return `None`
         if one of them may not be cached."""
-        entity = self._known.get(urn)
+        entity = self._entities.get(urn)
         if entity is None:
             return None
         if not entity.is_complete and (names is None or not names <= entity.aspects.keys()):
             return None
-        self._known.move_to_end(urn)
         return [
             aspect
             for name, aspect in entity.aspects.items()
@@ -140,24 +144,20 @@ class AspectCache:
 
     def begin(self, urn: str) -> None:
         """Cache that an entity has no aspects."""
-        self.drop(urn)
-        self._known[urn] = _CachedEntity(is_complete=True)
+        self._entities[urn] = _CachedEntity(is_complete=True)
 
     def put(self, urn: str, name: str, aspect: StoredAspect | None) -> None:
         """Cache an aspect as it was read or written."""
-        entity = self._known.get(urn)
-        if entity is None:
-            entity = self._known[urn] = _CachedEntity(is_complete=False)
+        entity = self._entities.get(urn) or _CachedEntity(is_complete=False)
         if name in entity.aspects:
-            self._bytes -= _size_bytes(entity.aspects.pop(name))
+            entity.size_bytes -= _size_bytes(entity.aspects.pop(name))
         size = _size_bytes(aspect)
         if size > _LARGEST_ASPECT_BYTES:
             entity.is_complete = False
-            return
-        self._bytes += size
-        entity.aspects[name] = aspect
-        while self._bytes > _ASPECTS_BYTES:
-            self.drop(next(iter(self._known)))
+        else:
+            entity.size_bytes += size
+            entity.aspects[name] = aspect
+        self._entities[urn] = entity
 
     def put_all(self, urn: str, aspects: Iterable[StoredAspect]) -> None:
         """Cache all aspects of an entity as they were read."""
@@ -167,14 +167,11 @@ class AspectCache:
 
     def drop(self, urn: str) -> None:
         """Remove the aspects of an entity."""
-        entity = self._known.pop(urn, None)
-        if entity is not None:
-            self._bytes -= sum(map(_size_bytes, entity.aspects.values()))
+        self._entities.pop(urn, None)
 
     def clear(self) -> None:
         """Remove everything."""
-        self._known.clear()
-        self._bytes = 0
+        self._entities.clear()
 
 
 def _size_bytes(aspect: StoredAspect | None) -> int:
