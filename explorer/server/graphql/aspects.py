@@ -20,7 +20,6 @@ from explorer.server.graphql.schema import (
     entity,
     entity_or_null,
     entries,
-    field_of,
     or_else,
     symbol,
 )
@@ -143,13 +142,8 @@ COLUMN_RESOLVERS: Resolvers = {
         "editableSchemaMetadata": aspect_value("editableSchemaMetadata"),
     },
     "SchemaMetadata": {"platformSchema": _platform_schema},
-    "SchemaField": {"tags": field_of("globalTags"), "schemaFieldEntity": _column_entity},
-    "EditableSchemaFieldInfo": {"tags": field_of("globalTags")},
-    "ForeignKeyConstraint": {
-        "foreignFields": entities("foreignFields", "schemaField"),
-        "sourceFields": entities("sourceFields", "schemaField"),
-        "foreignDataset": entity_or_null("foreignDataset"),
-    },
+    "SchemaField": {"tags": "globalTags", "schemaFieldEntity": _column_entity},
+    "EditableSchemaFieldInfo": {"tags": "globalTags"},
 }
 
 
@@ -246,7 +240,7 @@ def _container(node: Node, info: Info) -> Any:
 
 async def _parent_containers(node: Node, info: Info) -> Value:
     nodes = await parents(node, info, "container", "container")
-    return {"count": len(nodes), "containers": nodes}
+    return {"count": len(nodes), "urns": [str(node.urn) for node in nodes]}
 
 
 async def parents(node: Node, info: Info, aspect: str, path: str) -> list[Node]:
@@ -394,10 +388,7 @@ RESOLVERS: Resolvers = {
     GENERIC: _OF_EVERY_ENTITY,
     "AuditStamp": {"time": or_else("time", 0)},
     "Status": {"removed": lambda status, _info: status.get("removed") is True},
-    "Deprecation": {
-        "actorEntity": entity_or_null("actor"),
-        "replacement": entity_or_null("replacement"),
-    },
+    "Deprecation": {"actorEntity": "actor"},
     "InstitutionalMemoryMetadata": {
         "label": or_else("description", ""),
         "author": _author,
@@ -408,25 +399,19 @@ RESOLVERS: Resolvers = {
     "Owner": {
         "owner": entity("owner"),
         "type": _ownership_type,
-        "ownershipType": entity_or_null("typeUrn"),
+        "ownershipType": "typeUrn",
     },
     "GlobalTags": {"tags": _whose("tags", "tag", ("tag",))},
-    "TagAssociation": {"tag": entity("tag")},
     "GlossaryTerms": {"terms": _whose("terms", "urn", ("glossaryTerm",))},
-    "GlossaryTermAssociation": {"term": entity("urn"), "actor": entity_or_null("actor")},
-    "DomainAssociation": {"domain": entity("domain")},
-    "BrowsePathEntry": {"name": field_of("id"), "entity": entity_or_null("urn")},
-    "SiblingProperties": {"isPrimary": field_of("primary"), "siblings": entities("siblings")},
-    "ResolvedAuditStamp": {"time": or_else("time", 0), "actor": entity_or_null("actor")},
-    "MetadataAttribution": {
-        "actor": entity_or_null("actor"),
-        "source": entity_or_null("source"),
-        "sourceDetail": entries("sourceDetail"),
-    },
-    "BusinessAttributeAssociation": {"businessAttribute": entity("businessAttributeUrn")},
+    "GlossaryTermAssociation": {"term": "urn"},
+    "BrowsePathEntry": {"name": "id", "entity": "urn"},
+    "SiblingProperties": {"isPrimary": "primary"},
+    "ResolvedAuditStamp": {"time": or_else("time", 0)},
+    "MetadataAttribution": {"sourceDetail": entries("sourceDetail")},
+    "BusinessAttributeAssociation": {"businessAttribute": "businessAttributeUrn"},
     "VersionInfo": {"customProperties": entries("customProperties")},
     "StructuredPropertiesEntry": {
-        "structuredProperty": entity("propertyUrn"),
+        "structuredProperty": "propertyUrn",
         "values": _values,
         "valueEntities": _value_entities,
     },

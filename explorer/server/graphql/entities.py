@@ -14,11 +14,7 @@ from explorer.server.graphql.schema import (
     Value,
     aspect_value,
     entities,
-    entity,
     entity_name,
-    entity_or_null,
-    entries,
-    field_of,
     flat,
     key,
     or_else,
@@ -54,7 +50,7 @@ def _sub_type(node: Node, _info: Info) -> str | None:
 
 async def _parent_documents(node: Node, info: Info) -> Value:
     above = await parents(node, info, "documentInfo", "parentDocument.document")
-    return {"count": len(above), "documents": above}
+    return {"count": len(above), "urns": [str(node.urn) for node in above]}
 
 
 def _targets(field: str, key: str, *types: str) -> Resolver:
@@ -119,13 +115,8 @@ DOCUMENT_RESOLVERS: Resolvers = {
         "relatedAssets": _targets("relatedAssets", "asset"),
         "relatedDocuments": _targets("relatedDocuments", "document", "document"),
         "parentDocument": _parent_document,
-        "customProperties": entries("customProperties"),
     },
-    "DocumentRelatedAsset": {"asset": entity("asset")},
-    "DocumentRelatedDocument": {"document": entity("document")},
-    "DocumentParentDocument": {"document": entity("document")},
     "DocumentSettings": {"showInGlobalContext": or_else("showInGlobalContext", True)},
-    "RelatedDocumentsResult": {"documents": entities("urns", "document")},
 }
 
 
@@ -173,10 +164,7 @@ def _me(_root: Any, info: Info) -> Value:
         actor = Urn.parse(UNKNOWN_ACTOR)
     may_edit = info.context.access.role != "reader"
     privileges = dict.fromkeys(_MAY, may_edit) | dict.fromkeys(_MAY_NOT, False)
-    return {
-        "corpUser": lambda info: info.context.refer(str(actor), info),
-        "platformPrivileges": privileges,
-    }
+    return {"corpUser": str(actor), "platformPrivileges": privileges}
 
 
 async def _domains(_root: Any, info: Info, **given: Any) -> Value:
@@ -320,11 +308,6 @@ LIST_RESOLVERS: Resolvers = {
     },
     "Domain": {"entities": _in_domain},
     "DataProduct": {"entities": _in_product},
-    "ListQueriesResult": {"queries": entities("urns", "query")},
-    "ListOwnershipTypesResult": {"ownershipTypes": entities("urns", "ownershipType")},
-    "ListDomainsResult": {"domains": entities("urns", "domain")},
-    "GetRootGlossaryTermsResult": {"terms": entities("urns", "glossaryTerm")},
-    "GetRootGlossaryNodesResult": {"nodes": entities("urns", "glossaryNode")},
 }
 
 
@@ -403,12 +386,12 @@ def _enum_or_text(value: Value, _info: Info) -> str | None:
 async def _parent_nodes(node: Node, info: Info) -> Value:
     aspect = "glossaryTermInfo" if node.urn.entity_type == "glossaryTerm" else "glossaryNodeInfo"
     nodes = await parents(node, info, aspect, "parentNode")
-    return {"count": len(nodes), "nodes": nodes}
+    return {"count": len(nodes), "urns": [str(node.urn) for node in nodes]}
 
 
 async def _parent_domains(node: Node, info: Info) -> Value:
     nodes = await parents(node, info, "domainProperties", "parentDomain")
-    return {"count": len(nodes), "domains": nodes}
+    return {"count": len(nodes), "urns": [str(node.urn) for node in nodes]}
 
 
 def _view(node: Node, _info: Info) -> Value | None:
@@ -456,9 +439,6 @@ def _ml(aspect: str, edited: str) -> dict[str, Resolver]:
     }
 
 
-_CUSTOM: dict[str, Resolver] = {"customProperties": entries("customProperties")}
-_SOURCED: dict[str, Resolver] = {**_CUSTOM, "sources": entities("sources", "dataset")}
-
 _dataset_properties = properties("datasetProperties", "editableDatasetProperties")
 
 
@@ -481,7 +461,6 @@ RESOLVERS: Resolvers = {
         "fineGrainedLineages": flat("upstreamLineage", "fineGrainedLineages"),
     },
     "DatasetProperties": {
-        **_CUSTOM,
         "created": lambda value, _info: (value.get("created") or {}).get("time"),
         "createdActor": lambda value, _info: (value.get("created") or {}).get("actor"),
         "lastModified": _time("lastModified"),
@@ -491,7 +470,6 @@ RESOLVERS: Resolvers = {
         "properties": properties("containerProperties", "editableContainerProperties"),
         "editableProperties": aspect_value("editableContainerProperties"),
     },
-    "ContainerProperties": _CUSTOM,
     "Chart": {
         "tool": key(0),
         "chartId": key(1),
@@ -501,7 +479,6 @@ RESOLVERS: Resolvers = {
         "query": aspect_value("chartQuery"),
     },
     "ChartProperties": {
-        **_CUSTOM,
         "inputs": _inputs,
         "created": _stamp("created"),
         "lastModified": _stamp("lastModified"),
@@ -514,7 +491,6 @@ RESOLVERS: Resolvers = {
         "editableProperties": aspect_value("editableDashboardProperties"),
     },
     "DashboardProperties": {
-        **_CUSTOM,
         "charts": _edges("chartEdges", "charts", "chart"),
         "datasets": _edges("datasetEdges", "datasets", "dataset"),
         "created": _stamp("created"),
@@ -529,7 +505,6 @@ RESOLVERS: Resolvers = {
         "editableProperties": aspect_value("editableDataFlowProperties"),
         "versionInfo": aspect_value("versionInfo"),
     },
-    "DataFlowProperties": _CUSTOM,
     "DataJob": {
         "jobId": key(1),
         "dataFlow": _flow,
@@ -540,8 +515,6 @@ RESOLVERS: Resolvers = {
         "versionInfo": aspect_value("versionInfo"),
         "runs": _runs_of_job,
     },
-    "DataProcessInstanceResult": {"runs": entities("urns", "dataProcessInstance")},
-    "DataJobProperties": _CUSTOM,
     "DataJobInputOutput": {
         "inputDatasets": _edges("inputDatasetEdges", "inputDatasets", "dataset"),
         "outputDatasets": _edges("outputDatasetEdges", "outputDatasets", "dataset"),
@@ -557,7 +530,6 @@ RESOLVERS: Resolvers = {
         "instanceId": key(1),
         "properties": properties("dataPlatformInstanceProperties"),
     },
-    "DataPlatformInstanceProperties": _CUSTOM,
     "CorpUser": {
         "username": key(0),
         "properties": aspect_value("corpUserInfo"),
@@ -567,15 +539,9 @@ RESOLVERS: Resolvers = {
         "status": flat("corpUserStatus", "status"),
         "settings": aspect_value("corpUserSettings"),
     },
-    "CorpUserViewsSettings": {"defaultView": entity_or_null("defaultView")},
-    "CorpGroupProperties": {
-        "admins": entities("admins", "corpuser"),
-        "members": entities("members", "corpuser"),
-    },
     "CorpUserProperties": {
-        **_CUSTOM,
         "active": or_else("active", False),
-        "manager": entity_or_null("managerUrn"),
+        "manager": "managerUrn",
     },
     "CorpGroup": {
         "name": key(0),
@@ -595,46 +561,30 @@ RESOLVERS: Resolvers = {
         "glossaryTermInfo": properties("glossaryTermInfo"),
         "parentNodes": _parent_nodes,
     },
-    "GlossaryTermProperties": {**_CUSTOM, "description": field_of("definition")},
+    "GlossaryTermProperties": {"description": "definition"},
     "GlossaryNode": {
         "properties": properties("glossaryNodeInfo"),
         "parentNodes": _parent_nodes,
     },
-    "GlossaryNodeProperties": {**_CUSTOM, "description": field_of("definition")},
+    "GlossaryNodeProperties": {"description": "definition"},
     "Domain": {
         "id": key(0),
         "properties": properties("domainProperties"),
         "parentDomains": _parent_domains,
     },
-    "DomainProperties": _CUSTOM,
     "DataProduct": {"properties": properties("dataProductProperties")},
-    "DataProductProperties": {
-        **_CUSTOM,
-        "numAssets": lambda value, _info: len(value.get("assets") or ()),
-    },
+    "DataProductProperties": {"numAssets": lambda value, _info: len(value.get("assets") or ())},
     "MLModel": _ml("mlModelProperties", "editableMlModelProperties"),
-    "MLModelProperties": {
-        **_CUSTOM,
-        "version": _enum_or_text,
-        "groups": entities("groups", "mlModelGroup"),
-    },
+    "MLModelProperties": {"version": _enum_or_text},
     "MLModelGroup": _ml("mlModelGroupProperties", "editableMlModelGroupProperties"),
-    "MLModelGroupProperties": _CUSTOM,
     "MLFeature": _ml("mlFeatureProperties", "editableMlFeatureProperties"),
-    "MLFeatureProperties": _SOURCED,
     "MLFeatureTable": {
         **_ml("mlFeatureTableProperties", "editableMlFeatureTableProperties"),
         "featureTableProperties": properties(
             "mlFeatureTableProperties", "editableMlFeatureTableProperties"
         ),
     },
-    "MLFeatureTableProperties": {
-        **_CUSTOM,
-        "mlFeatures": entities("mlFeatures", "mlFeature"),
-        "mlPrimaryKeys": entities("mlPrimaryKeys", "mlPrimaryKey"),
-    },
     "MLPrimaryKey": _ml("mlPrimaryKeyProperties", "editableMlPrimaryKeyProperties"),
-    "MLPrimaryKeyProperties": _SOURCED,
     "Notebook": {
         "tool": key(0),
         "notebookId": key(1),
@@ -642,14 +592,9 @@ RESOLVERS: Resolvers = {
         "info": aspect_value("notebookInfo"),
         "editableProperties": aspect_value("editableNotebookProperties"),
     },
-    "NotebookInfo": _CUSTOM,
     "Assertion": {"platform": _platform},
     "SchemaFieldEntity": {"parent": _parent, "fieldPath": key(1)},
     "StructuredPropertyEntity": {"definition": _definition},
-    "StructuredPropertyDefinition": {
-        "valueType": entity("valueType"),
-        "entityTypes": entities("entityTypes"),
-    },
     "AllowedValue": {"value": lambda allowed, _info: property_value(allowed.get("value"))},
     "OwnershipTypeEntity": {"info": aspect_value("ownershipTypeInfo")},
     "DataProcessInstance": {
@@ -659,24 +604,16 @@ RESOLVERS: Resolvers = {
         "properties": properties("dataProcessInstanceProperties"),
         "platform": _platform,
     },
-    "DataProcessInstanceProperties": _CUSTOM,
     "QueryEntity": {
         "platform": _platform,
         "properties": aspect_value("queryProperties"),
         "subjects": _subjects,
     },
-    "QueryProperties": {"origin": entity_or_null("origin")},
-    "QuerySubject": {
-        "dataset": entity_or_null("dataset"),
-        "schemaField": entity_or_null("schemaField"),
-    },
     "Application": {"properties": properties("applicationProperties")},
-    "ApplicationProperties": _CUSTOM,
     "BusinessAttribute": {"properties": properties("businessAttributeInfo")},
     "BusinessAttributeInfo": {
-        **_CUSTOM,
         "type": lambda value, _info: value.get("type") and column_type(record_of(value)),
-        "tags": field_of("globalTags"),
+        "tags": "globalTags",
     },
     "DataHubView": {
         "name": entity_name,

@@ -12,7 +12,6 @@ from explorer.errors import InvalidInput, InvalidUrn, NotFound
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.graphql.object_types import GENERIC, SHAPES, entity_type_symbol, symbols
-from explorer.server.graphql.schema import entity_or_null
 from explorer.server.graphql.search import Given, input_filter, page_bounds, read_types
 from explorer.server.graphql.session import EditTransaction, Info, Node, Resolver
 from explorer.server.lineage import (
@@ -440,12 +439,6 @@ RESOLVERS: dict[str, dict[str, Resolver]] = {
         "ignoredAsHop": lambda _reached, _info: False,
     },
     "EntityPath": {"path": _path},
-    "LineageRelationship": {
-        "entity": entity_or_null("entity"),
-        "createdActor": entity_or_null("createdActor"),
-        "updatedActor": entity_or_null("updatedActor"),
-    },
-    "EntityRelationship": {"entity": entity_or_null("entity")},
     # Entity types without lineage have no field `lineage` in the schema, so its resolver is unused.
     **{shape.object_type: _FLOWING for shape in SHAPES.values()},
     GENERIC: _FLOWING,

@@ -10,7 +10,7 @@ from explorer.metadata.structured_properties import ASSIGNMENTS, DEFINITION
 from explorer.metadata.urn import Urn
 from explorer.server.failures import RequestRefusal
 from explorer.server.graphql.object_types import entity_type_symbol
-from explorer.server.graphql.schema import Resolvers, entities
+from explorer.server.graphql.schema import Resolvers
 from explorer.server.graphql.session import EditTransaction, Given, Info, Node
 
 __all__ = [
@@ -246,7 +246,6 @@ RESOLVERS: Resolvers = {
     "StructuredProperties": {"properties": _assignments},
     "StructuredPropertyEntity": {"settings": _settings},
     "StructuredPropertyDefinition": {"filterStatus": _filter_status},
-    "TypeQualifier": {"allowedTypes": entities("allowedTypes")},
     "DataTypeEntity": {"info": _data_type},
     "EntityTypeEntity": {"info": _entity_type},
 }

@@ -15,10 +15,8 @@ from explorer.server.graphql.object_types import GENERIC, SHAPES
 from explorer.server.graphql.schema import (
     Resolvers,
     Value,
-    entities,
     entity_or_null,
     entries,
-    field_of,
     flat,
     or_else,
 )
@@ -246,19 +244,16 @@ def _error_text(error: Value, _info: Info) -> str | None:
     return text if isinstance(text, str) else None
 
 
-_TARGETED: dict[str, Resolver] = {"entityUrn": field_of("entity")}
+_TARGETED = {"entityUrn": "entity"}
 _HEALTHY: dict[str, Resolver] = {"health": _health, "incidents": _incidents}
 
 RESOLVERS: Resolvers = {
     **{shape.object_type: _HEALTHY for shape in SHAPES.values()},
     GENERIC: _HEALTHY,
     "Dataset": {**_HEALTHY, "assertions": _assertions},
-    "EntityAssertionsResult": {"assertions": entities("urns", "assertion")},
-    "EntityIncidentsResult": {"incidents": entities("urns", "incident")},
     "Assertion": {"info": _assertion_entity, "runEvents": _run_events},
-    "AssertionInfo": {"customProperties": entries("customProperties")},
     "DatasetAssertionInfo": {
-        "datasetUrn": field_of("dataset"),
+        "datasetUrn": "dataset",
         "fields": _assertion_fields,
         "nativeParameters": _entries("nativeParameters"),
     },
@@ -297,7 +292,7 @@ RESOLVERS: Resolvers = {
         "startedAt": flat("incidentInfo", "startedAt"),
         "created": flat("incidentInfo", "created"),
     },
-    "IncidentSource": {"source": entity_or_null("sourceUrn")},
+    "IncidentSource": {"source": "sourceUrn"},
 }
 
 
@@ -629,13 +624,6 @@ async def _update_count(summary: Value, info: Info) -> int:
     return len(await _points(node, info, "operation", start))
 
 
-def _top_users(summary: Value, info: Info) -> list[Any]:
-    users = Urn.parse_all(summary["topUsersLast30Days"])
-    return info.context.refer_all(
-        [str(urn) for urn in users if urn.entity_type == "corpuser"], info
-    )
-
-
 async def _profiles(node: Node, info: Info, **given: Any) -> list[Value]:
     return await _filter_points(node, info, "datasetProfile", given)
 
@@ -705,12 +693,8 @@ MEASURE_RESOLVERS: Resolvers = {
         "statsSummary": _summary,
     },
     "DataProcessInstance": {"state": _states},
-    "DataProcessInstanceRunResult": {"resultType": field_of("type")},
+    "DataProcessInstanceRunResult": {"resultType": "type"},
     "ValueFrequency": {"value": or_else("value", ""), "frequency": or_else("frequency", 0)},
-    "UserUsageCounts": {"user": entity_or_null("user")},
-    "DatasetStatsSummary": {
-        "topUsersLast30Days": _top_users,
-        "updateCountLast30Days": _update_count,
-    },
+    "DatasetStatsSummary": {"updateCountLast30Days": _update_count},
     "Operation": {"customProperties": entries("customProperties"), "partition": _partition},
 }

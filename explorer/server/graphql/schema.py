@@ -16,9 +16,13 @@ from graphql.language import (
 from graphql.type import (
     GraphQLInterfaceType,
     GraphQLObjectType,
+    GraphQLOutputType,
     GraphQLScalarType,
     GraphQLSchema,
     GraphQLUnionType,
+    get_named_type,
+    get_nullable_type,
+    is_list_type,
 )
 from graphql.utilities import build_ast_schema
 
@@ -39,7 +43,6 @@ __all__ = [
     "entity_name",
     "entity_or_null",
     "entries",
-    "field_of",
     "flat",
     "key",
     "or_else",
@@ -73,11 +76,6 @@ def entity_name(node: Node, _info: Info) -> str:
 def symbol(node: Node, _info: Info) -> str:
     """Return the symbol of an entity's type, such as `DATASET`."""
     return entity_type_symbol(node.urn.entity_type)
-
-
-def field_of(field: str) -> Resolver:
-    """Return a resolver for a field that the aspect has under another name, `field`."""
-    return lambda value, _info: value.get(field)
 
 
 def or_else(field: str, default: Any) -> Resolver:
@@ -180,7 +178,16 @@ _PLACE = "  DATASET\n"
 # The length of the longest 64-bit integer, with its sign.
 _LONG_DIGITS = 20
 
-Resolvers = Mapping[str, Mapping[str, Callable[..., Any]]]
+Resolvers = Mapping[str, Mapping[str, Callable[..., Any] | str]]
+"""By object type and field the resolver; or the name under which the value of the type has the
+field, see `_derive_resolver`."""
+
+_ENTITY_TYPES: Mapping[str, str | None] = {
+    "Entity": None,
+    **{shape.object_type: shape.entity_type for shape in SHAPES.values()},
+}
+"""The entity type of each type of a field that is an entity; `None` if it may be any."""
+_ENTRIES = "CustomPropertiesEntry"
 
 
 def assemble(
@@ -188,8 +195,8 @@ def assemble(
 ) -> GraphQLSchema:
     """Return the schema for a registry.
 
-    `resolvers` maps object types and their fields to resolvers; any other field is read from its
-    parent under its own name. `type_of` returns the object type of a value of an interface or a
+    The later of two resolvers of a field is used; a field without one is read from its parent as
+    `_derive_resolver` says. `type_of` returns the object type of a value of an interface or a
     union.
     """
     kinds = "".join(f"  {symbol}\n" for symbol in sorted(symbols(registry)))
@@ -197,19 +204,47 @@ def assemble(
     added = parse(_derive_extensions(registry, base_document))
     document = DocumentNode(definitions=(*base_document.definitions, *added.definitions))
     schema = build_ast_schema(document, assume_valid_sdl=True)
-    tables = tuple(resolvers)
+    by_field = {
+        (name, field): resolver
+        for table in resolvers
+        for name, fields in table.items()
+        for field, resolver in fields.items()
+    }
     for name, kind in schema.type_map.items():
-        if isinstance(kind, GraphQLObjectType):
-            for table in tables:
-                for field, resolve in table.get(name, {}).items():
-                    if field in kind.fields:
-                        kind.fields[field].resolve = resolve
+        if isinstance(kind, GraphQLObjectType) and not name.startswith("__"):
+            for field_name, field in kind.fields.items():
+                resolver = by_field.get((name, field_name), field_name)
+                if isinstance(resolver, str):
+                    field.resolve = _derive_resolver(name, field_name, field.type, resolver)
+                else:
+                    field.resolve = resolver
         elif isinstance(kind, GraphQLInterfaceType | GraphQLUnionType):
             kind.resolve_type = type_of
     long = schema.type_map["Long"]
     if isinstance(long, GraphQLScalarType):
         long.coerce_input_value, long.coerce_input_literal = _long, _long_literal
     return schema
+
+
+def _derive_resolver(
+    object_type: str, field_name: str, kind: GraphQLOutputType, name: str
+) -> Resolver | None:
+    """Return the resolver of a field that a value has under a name; `None` if it is there under
+    the field's own name, in the form of the answer.
+
+    A field whose type is an entity holds its URN; a page holds those of its entities as `urns`. A
+    field of entries holds a map.
+    """
+    named = get_named_type(kind).name
+    nullable = get_nullable_type(kind)
+    if named == _ENTRIES:
+        return entries(name)
+    if named in _ENTITY_TYPES and object_type not in _ENTITY_TYPES:
+        if is_list_type(nullable):
+            is_page = object_type.endswith(("Result", "Results"))
+            return entities("urns" if is_page else name, _ENTITY_TYPES[named])
+        return entity_or_null(name) if nullable is kind else entity(name)
+    return None if name == field_name else lambda value, _info: value.get(name)
 
 
 def _long(number: Any) -> int:

@@ -14,7 +14,7 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.server.browse import browse_paths, components
 from explorer.server.graphql.object_types import entity_type_symbol, symbols
-from explorer.server.graphql.schema import Resolvers, Value, entities, entity, entity_or_null
+from explorer.server.graphql.schema import Resolvers, Value
 from explorer.server.graphql.session import GraphQLContext, Info
 from explorer.server.projection import read_delimiter
 from explorer.server.restli import DEFAULT_PAGE, MAX_PAGE
@@ -243,8 +243,6 @@ async def _browse_paths(_root: Any, info: Info, **given: Any) -> list[Value]:
 
 FOLDER_RESOLVERS: Resolvers = {
     "Query": {"browse": _browse, "browseV2": _browse_v2, "browsePaths": _browse_paths},
-    "BrowseResults": {"entities": entities("urns")},
-    "BrowseResultGroupV2": {"entity": entity_or_null("entity")},
 }
 
 
@@ -522,10 +520,7 @@ RESOLVERS: Resolvers = {
         "autoComplete": _complete,
         "autoCompleteForMultiple": _complete_each,
     },
-    "SearchResult": {"entity": entity("entity")},
-    "MatchedField": {"entity": entity_or_null("value")},
-    "FacetMetadata": {"entity": entity_or_null("entity")},
-    "AggregationMetadata": {"entity": entity_or_null("entity")},
+    "MatchedField": {"entity": "value"},
     "AutoCompleteResults": {"entities": _suggest},
     "AutoCompleteResultForEntity": {"entities": _suggest},
 }
