@@ -420,8 +420,6 @@ _Hit: TypeAlias = tuple[Key, tantivy.DocAddress]
 # in so many of the index.
 _LEAST_SHARE = 20
 _LEAST_GAIN = 4
-# In a smaller index, counting is cheap.
-_FEW = 1_000
 
 
 class IndexResult:
@@ -546,25 +544,11 @@ class IndexResult:
         Exact for up to 500 distinct values in a segment of the index. With more, a count can be too
         low by the occurrences of the value in segments where 500 other values are more frequent.
         """
-        if not self._finds_any():
+        if not self.total():
             # Aggregating every column takes about 4 ms even if there is nothing to count.
             return {name: {} for name in names}
         aggregate = self._aggregate({name: _terms(name, most, most_a_segment) for name in names})
-        counts = {name: _buckets(aggregate[name]) for name in names}
-        if ENTITY_TYPE in counts:
-            # Every document has exactly one type, and there are fewer types than values counted.
-            self._total = sum(counts[ENTITY_TYPE].values())
-        return counts
-
-    def _finds_any(self) -> bool:
-        """Return whether any document is found; without counting them if a used one is."""
-
-        def finds_used() -> bool:
-            used = either([query for _, query in self._by_usage()])
-            return bool(self._searcher.search(both([self._query, used]), 1, count=False).hits)
-
-        is_large = self._total is None and self._searcher.num_docs > _FEW
-        return (is_large and self._run(finds_used)) or self.total() > 0
+        return {name: _buckets(aggregate[name]) for name in names}
 
     def counts_of(self, values: Mapping[str, list[str]]) -> dict[str, dict[str, int]]:
         """Return the number of documents with each of these values of facet fields, by field."""
