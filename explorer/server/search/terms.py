@@ -50,7 +50,6 @@ from explorer.server.search.analysis import (
     forms,
     pieces,
     symbol_runs,
-    usage_step,
     values_of,
 )
 from explorer.server.search.document import Document, Scalar, folder_keys
@@ -462,7 +461,7 @@ MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})
 
-Kind = Literal["field", "refers", "name", "prefix", "folder", "usage"]
+Kind = Literal["field", "refers", "name", "prefix", "folder"]
 """What a term of `marks` says of a document.
 
 field      it has a value in this field
@@ -470,7 +469,6 @@ refers     it is found when this URN is typed
 name       a name, joined to one word
 prefix     a prefix of such a name, up to `MAX_NAME_START` characters
 folder     it is in or below the folder with this key
-usage      its usage, see `analysis.usage_step`
 
 Other terms of `marks` are words and their prefixes by rank, see `Terms.word` and `Terms.start`.
 """
@@ -634,7 +632,6 @@ class Terms:
                 _marks("name", joined),
                 _marks("prefix", [name[:end] for name in joined for end in _prefixes(name)]),
                 *(mark("folder", key) for key in above),
-                mark("usage", f"{usage_step(document.usage)}"),
                 *self._word_marks(analysed.lines),
             ]
         )
