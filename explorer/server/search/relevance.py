@@ -35,7 +35,6 @@ __all__ = [
     "NameIs",
     "ResolvedSearch",
     "Step",
-    "covers",
     "read_text",
     "read_typed",
     "reason",
@@ -135,21 +134,6 @@ def reason(ranking: tuple[Step, ...], at: int, strong: tuple[float, ...]) -> str
             does = "is a word" if exact else "begins a word"
             least_weight = f"{strong[ranks - 1]:g}" if ranks <= len(strong) else "1"
             return f"every word typed {does} of fields of weight {least_weight} or more"
-
-
-def covers(wide: Step, narrow: Step) -> bool:
-    """Return whether every document that meets `narrow` is certain to meet `wide`."""
-    match wide, narrow:
-        case NameBegins(), NameIs(urns=urns):
-            return not urns
-        case InName(), InName():
-            return wide.least <= narrow.least and not (wide.exact and not narrow.exact)
-        case InFields(), InFields():
-            return wide.ranks >= narrow.ranks and not (wide.exact and not narrow.exact)
-        case InFields(), InName():
-            has_all_words = narrow.least == len(narrow.words)
-            return has_all_words and not (wide.exact and not narrow.exact)
-    return False
 
 
 def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:

@@ -59,7 +59,6 @@ from explorer.server.search.relevance import (
     NameIs,
     ResolvedSearch,
     Step,
-    covers,
 )
 from explorer.server.search.sort_keys import SortField, sort_code, sort_codes, sort_key, urn_of
 from explorer.server.search.terms import (
@@ -533,19 +532,11 @@ class IndexResult:
     def _step(self, step: int) -> tantivy.Query:
         """Return the query for the documents of a step: those that meet it and no earlier step."""
         if step not in self._steps:
-            before = self._resolved.steps[:step]
-            # A step that is covered by another step need not be excluded as well.
-            outer = [
-                earlier_step
-                for at, earlier_step in enumerate(before)
-                if not any(covers(later_step, earlier_step) for later_step in before[at + 1 :])
-            ]
             query = self._query
             if step < self._resolved.last_step:
                 query = both([query, self._translator.step(self._resolved.steps[step])])
-            self._steps[step] = all_but(
-                query, [self._translator.step(outer_step) for outer_step in outer]
-            )
+            earlier_steps = self._resolved.steps[:step]
+            self._steps[step] = all_but(query, [*map(self._translator.step, earlier_steps)])
         return self._steps[step]
 
 
