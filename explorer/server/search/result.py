@@ -22,7 +22,6 @@ from typing import Any, TypeAlias, TypeVar
 import tantivy
 
 from explorer.metadata.names import natural_key
-from explorer.server.cache import cache_short
 from explorer.server.search.analysis import (
     fold,
     identity,
@@ -927,10 +926,4 @@ class Plan:
 def _by_count_and_name(counted: tuple[str, int]) -> tuple[int, str, str]:
     """Return a key that sorts by count, highest first, then by name, s2 before s10."""
     value, count = counted
-    return -count, _name_key(value), value
-
-
-# The same values occur on every page, and in every search while somebody types.
-@cache_short(4 << 20)
-def _name_key(value: str) -> str:
-    return natural_key(value)
+    return -count, natural_key(value), value
