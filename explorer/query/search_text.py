@@ -8,42 +8,17 @@ A URN outside a filter, as in `orders urn:li:tag:PII`, is a word too: the server
 itself and all that refer to it. The condition `urn:urn:li:tag:PII` finds the entity alone.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Literal
 
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.query.fields import ENTITY_TYPE, FieldGuide, guide_to
 from explorer.query.filters import Criterion, Filter, all_of
 from explorer.query.syntax import read_filter, write_filter
-from explorer.query.tokens import FIELD, KEYWORD, OPERATOR, FilterSyntax
+from explorer.query.tokens import FilterSyntax, TextPart, TextPartKind, split_parts
 
-__all__ = ["SearchText", "TextPart", "condition_fault", "condition_text"]
-
-_NEGATIONS = re.compile(r"[-(]*")
-_QUOTED_FIELD = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
-_NOT_OPERATORS: Final = ("://", "::")
-_URN: Final = "urn:li:"
-_INSIDE = re.compile(rf"(?:^|[\s(-])(?!{_URN})\w[\w.$@/-]*\s*(?:{OPERATOR.pattern})")
-_WORDED = re.compile(
-    r"\s+(?:IS\s+(?:NOT\s+)?NULL(?=[\s)]|$)|((?:NOT\s+)?IN\s*)(?=\())", re.IGNORECASE
-)
-_SPACED = re.compile(rf"\s+(?:{OPERATOR.pattern})")
-_BEFORE_QUOTE: Final = ":=~<>(,"
-_EQUALITIES: Final = ("EQUAL", "IN")
-
-TextPartKind = Literal["word", "condition", "keyword"]
-
-
-@dataclass(frozen=True, slots=True)
-class TextPart:
-    """A part of the text between white space, or a whole condition."""
-
-    kind: TextPartKind
-    start: int
-    end: int
+__all__ = ["SearchText", "condition_fault", "condition_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +35,7 @@ class SearchText:
     @classmethod
     def split(cls, text: str, guide: FieldGuide) -> "SearchText":
         """Split a text into words and filter, without parsing the filter."""
-        parts = tuple(_parts(text, guide))
+        parts = tuple(split_parts(text, guide))
         words: list[TextPart] = []
         runs: list[tuple[int, int]] = []
         pending: list[TextPart] = []
@@ -70,17 +45,10 @@ class SearchText:
             if part.kind == "keyword":
                 pending.append(part)
                 continue
-            if last is None or last == part.kind:
-                if part.kind == "word":
-                    words.extend(pending)
-                elif last is None:
-                    runs.append((pending[0].start if pending else part.start, part.end))
-                else:
-                    runs[-1] = (runs[-1][0], part.end)
-            else:
-                joins = [part for part in pending if not _is(text, part, "NOT")]
-                nots = [part for part in pending if _is(text, part, "NOT")]
-                alternative = next((join for join in joins if _is(text, join, "OR")), None)
+            joining = pending
+            if last is not None and last != part.kind:
+                joining = [keyword for keyword in pending if _is(text, keyword, "NOT")]
+                alternative = next((join for join in pending if _is(text, join, "OR")), None)
                 if alternative is not None and fault is None:
                     fault = FilterSyntax(
                         text,
@@ -89,12 +57,12 @@ class SearchText:
                         "words cannot be alternatives to a condition; write them as a condition, "
                         "such as name:*orders*",
                     )
-                if part.kind == "word":
-                    words.extend(nots)
-                else:
-                    runs.append((nots[0].start if nots else part.start, part.end))
             if part.kind == "word":
-                words.append(part)
+                words.extend((*joining, part))
+            elif last == "condition":
+                runs[-1] = (runs[-1][0], part.end)
+            else:
+                runs.append(((*joining, part)[0].start, part.end))
             pending, last = [], part.kind
         if last == "condition" and pending:
             runs[-1] = (runs[-1][0], pending[-1].end)
@@ -268,83 +236,3 @@ def condition_text(criterion: Criterion, registry: Registry) -> str:
 
 def _is(text: str, part: TextPart, keyword: str) -> bool:
     return text[part.start : part.end].upper() == keyword
-
-
-def _parts(text: str, guide: FieldGuide) -> Iterator[TextPart]:
-    at = 0
-    while True:
-        while at < len(text) and text[at].isspace():
-            at += 1
-        if at == len(text):
-            return
-        end = _condition_end(text, at, guide)
-        if end is not None:
-            yield TextPart("condition", at, end)
-        else:
-            end = _word_end(text, at)
-            is_keyword = KEYWORD.fullmatch(text[at:end])
-            yield TextPart("keyword" if is_keyword else "word", at, end)
-        at = end
-
-
-def _condition_end(text: str, at: int, guide: FieldGuide) -> int | None:
-    """Return the end of the condition that begins at a position; None if none does."""
-    negations = _NEGATIONS.match(text, at)
-    start = negations.end() if negations else at
-    if "(" in text[at:start]:
-        end = _word_end(text, at)
-        return end if _INSIDE.search(text[at:end]) else None
-    if text.startswith(_URN, start):
-        return None
-    name = _QUOTED_FIELD.match(text, start) or FIELD.match(text, start)
-    if name is None or name.group()[0].isdigit():
-        return None
-    operator = OPERATOR.match(text, name.end())
-    if operator is not None:
-        if text.startswith(_NOT_OPERATORS, operator.start()):
-            return None
-        return _value_end(text, operator.end())
-    if guide.field_for(name.group()) is None:
-        return None
-    if worded := _WORDED.match(text, name.end()):
-        return _word_end(text, worded.end()) if worded.group(1) else worded.end()
-    if spaced := _SPACED.match(text, name.end()):
-        return _value_end(text, spaced.end())
-    return None
-
-
-def _value_end(text: str, at: int) -> int:
-    """Return the end of the value after an operator; white space may precede the value."""
-    start = at
-    while start < len(text) and text[start].isspace():
-        start += 1
-    if start == len(text) or (start > at and KEYWORD.match(text, start)):
-        return at
-    return _word_end(text, start)
-
-
-def _word_end(text: str, at: int) -> int:
-    """Return the end of the word at a position: the next white space outside quotes and
-    parentheses."""
-    depth, start = 0, at
-    while at < len(text):
-        char = text[at]
-        before = text[at - 1] if at else ""
-        if char == '"' or (char == "'" and before in _BEFORE_QUOTE and before):
-            at = _quote_end(text, at)
-            continue
-        if char == "(" or (char == "[" and before in _BEFORE_QUOTE and before):
-            depth += 1
-        elif char in ")]" and depth:
-            depth -= 1
-        elif char.isspace() and not depth:
-            break
-        at += 1
-    return max(at, start + 1)
-
-
-def _quote_end(text: str, at: int) -> int:
-    quote, at = text[at], at + 1
-    while at < len(text) and text[at] != quote:
-        at += 2 if text[at] == "\\" else 1
-    return min(at + 1, len(text))

@@ -16,6 +16,8 @@ from explorer.query.fields import STATE, STATES, USE, FieldGuide, FilterField, g
 from explorer.query.filters import Condition, Criterion, Filter
 from explorer.query.tokens import (
     FIELD,
+    IN,
+    IS_NULL,
     KEYWORD,
     OPERATOR,
     Atom,
@@ -455,8 +457,6 @@ _LONGEST: Final = 1_000_000
 _SHOWN: Final = 40
 _KEYWORDS_BEGIN: Final = frozenset("AaOoNn")
 
-_IN = re.compile(r"\s+(NOT\s+)?IN\s*(?=\()", re.IGNORECASE)
-_IS_NULL = re.compile(r"\s+IS\s+(NOT\s+)?NULL(?=[\s)]|$)", re.IGNORECASE)
 _TO = re.compile(r"\s+TO\s+", re.IGNORECASE)
 
 
@@ -599,13 +599,13 @@ class Reading:
         end = self._at
         self.place = ParsePosition("operator", end, self.place.after_term, name, start)
         self.terms += 1
-        if match := _IS_NULL.match(self.text, end):
+        if match := IS_NULL.match(self.text, end):
             self._at = match.end()
             self.place = ParsePosition("end", self._at)
             field = self._resolve_field(name, start, end, is_exact=is_exact)
             return Criterion(field.name, (), "IS_NULL", negated != bool(match.group(1)))
         condition: Condition = "EQUAL"
-        if match := _IN.match(self.text, end):
+        if match := IN.match(self.text, end):
             operator, condition = "IN", "IN"
             negated = negated != bool(match.group(1))
             self._at = match.end()

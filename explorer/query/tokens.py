@@ -1,26 +1,38 @@
-"""The tokens of a filter, and the error that locates a mistake in its text.
+"""The tokens of what is typed into a search, and the error that locates a mistake in its text.
 
-Every function scans forward from one position, so a text of any length is parsed in one pass.
+`split_parts` splits the text of a search into words, conditions and keywords; `scan_atom` reads a
+value in one of its conditions. `query_tokens` reads the words, as the service gets them; there a
+quote ends a word, and a parenthesis inside a word belongs to it. Every function scans forward from
+one position, so a text of any length is parsed in one pass.
 """
 
 import re
 import unicodedata
-from typing import Final, Literal
+from collections.abc import Callable, Iterator
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from explorer.errors import InvalidInput
+from explorer.query.fields import FieldGuide
 
 __all__ = [
     "FIELD",
+    "IN",
+    "IS_NULL",
     "KEYWORD",
     "OPERATOR",
     "Atom",
+    "FieldToken",
     "FilterSyntax",
+    "TextPart",
+    "Token",
     "is_bare",
+    "query_tokens",
     "quote_value",
     "scan_atom",
     "skip_space",
+    "split_parts",
     "starts_range",
 ]
 
@@ -79,17 +91,35 @@ def _width(char: str) -> int:
 FIELD: Final = re.compile(r"\w[\w.$@/-]*")
 KEYWORD: Final = re.compile(r"(AND|OR|NOT)(?=[\s()\"]|$)", re.IGNORECASE)
 OPERATOR: Final = re.compile(r":\s*(?:>=|<=|>|<)|!=|!~|=~|==?|>=|<=|>|<|:")
+IN: Final = re.compile(r"\s+(NOT\s+)?IN\s*(?=\()", re.IGNORECASE)
+IS_NULL: Final = re.compile(r"\s+IS\s+(NOT\s+)?NULL(?=[\s)]|$)", re.IGNORECASE)
 _SPACE = re.compile(r"\s*")
+_URN: Final = "urn:li:"
 _BARE = re.compile(r'[^\s()",*]+')
 _BARE_IN_BRACKETS = re.compile(r'[^\s()",*\]]+')
 _URN_OF_PARTS = re.compile(r"(?:urn:)?li:\w+:\(")
 _IN_URN = re.compile(r'[()\s"*]')
 _BRACKETED = re.compile(r"\[[^\s\]]*\]")
-_QUOTED = {
-    quote: re.compile(rf"{quote}([^{quote}\\]*(?:\\.[^{quote}\\]*)*){quote}", re.DOTALL)
-    for quote in "\"'"
-}
+# A text in quotes, and its closing quote if there is one.
+_IN_QUOTES = {quote: rf"{quote}((?:[^{quote}\\]+|\\.|\\\Z)*)({quote}?)" for quote in ('"', "'")}
+_QUOTED = {quote: re.compile(pattern, re.DOTALL) for quote, pattern in _IN_QUOTES.items()}
 _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|(.))", re.DOTALL)
+# What is skipped in a word of a search or can end it; and the same for a query.
+_DOUBLE, _SINGLE = _IN_QUOTES.values()
+_STOP = re.compile(rf"{_DOUBLE}|(?<=[:=~<>(,])(?:{_SINGLE}|\[)|[()\]\s]", re.DOTALL)
+_QUERY_STOP = re.compile(r'\\.?|[\s()"]', re.DOTALL)
+_QUERY_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_QUERY_CHARACTER = re.compile(r"\\(.)|([^\\])", re.DOTALL)
+_QUERY_OPERATORS: Final[dict[str, "Mark"]] = {
+    "OR": "or",
+    "||": "or",
+    "AND": "and",
+    "&&": "and",
+    "NOT": "not",
+}
+_NEGATIONS = re.compile(r"[-(]*")
+_NOT_OPERATORS: Final = ("://", "::")
+_CONDITION = re.compile(rf"(?:^|[\s(-])(?!{_URN}){FIELD.pattern}\s*(?:{OPERATOR.pattern})")
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r"}
 _LAST_CODE: Final = 0x10FFFF
 # These join the parts of one emoji; other non-printable characters are escaped.
@@ -97,11 +127,31 @@ _JOINERS: Final = "\u200c\u200d"
 _NOT_FIRST: Final = "=<>!~'"
 _RESERVED: Final = frozenset({"and", "or", "not", "to"})
 
+Mark = Literal["(", ")", "or", "and", "not"]
 Quote = Literal["", '"', "'"]
+TextPartKind = Literal["word", "condition", "keyword"]
+
+
+class TextPart(msgspec.Struct, frozen=True):
+    """A part of the text of a search between white space, or a whole condition."""
+
+    kind: TextPartKind
+    start: int
+    end: int
+
+
+class FieldToken(msgspec.Struct, frozen=True):
+    """`name:` in a query, the name of a searchable field. Its value follows."""
+
+    name: str
 
 
 class Atom(msgspec.Struct, frozen=True):
-    """A value at `start` to `end` of the text, without its quotes and leading or trailing star."""
+    """A value at `start` to `end` of the text, without its quotes and leading or trailing star.
+
+    In a word of a query, `wild` has the positions of other unescaped `*`, which match any
+    characters, and `?`, which match one.
+    """
 
     text: str
     start: int
@@ -109,6 +159,7 @@ class Atom(msgspec.Struct, frozen=True):
     quote: Quote = ""
     star_before: bool = False
     star_after: bool = False
+    wild: tuple[int, ...] = ()
 
     @property
     def is_star(self) -> bool:
@@ -119,6 +170,9 @@ class Atom(msgspec.Struct, frozen=True):
     def has_star(self) -> bool:
         """Whether the value has a leading or trailing star."""
         return self.star_before or self.star_after
+
+
+Token: TypeAlias = Mark | Atom | FieldToken
 
 
 def skip_space(text: str, at: int) -> int:
@@ -220,7 +274,7 @@ def _urn_end(text: str, start: int, at: int) -> int:
 
 def _scan_quoted(text: str, at: int, quote: str) -> tuple[str, int]:
     match = _QUOTED[quote].match(text, at)
-    if match is None:
+    if match is None or not match.group(2):
         raise FilterSyntax(text, at, 1, "this quote is never closed")
     inner = match.group(1)
     if "\\" not in inner:
@@ -249,3 +303,132 @@ def _escape(char: str, quote: str) -> str:
         if char == meant:
             return f"\\{letter}"
     return f"\\u{{{ord(char):x}}}"
+
+
+def split_parts(text: str, guide: FieldGuide) -> Iterator[TextPart]:
+    """Yield the words, conditions and keywords of the text of a search, in order."""
+    at = 0
+    while (at := skip_space(text, at)) < len(text):
+        end = _condition_end(text, at, guide)
+        kind: TextPartKind = "condition"
+        if end is None:
+            end = _word_end(text, at)
+            kind = "keyword" if KEYWORD.fullmatch(text[at:end]) else "word"
+        yield TextPart(kind, at, end)
+        at = end
+
+
+def _condition_end(text: str, at: int, guide: FieldGuide) -> int | None:
+    """Return the end of the condition that begins at a position; None if none does."""
+    negations = _NEGATIONS.match(text, at)
+    start = negations.end() if negations else at
+    if "(" in text[at:start]:
+        end = _word_end(text, at)
+        return end if _CONDITION.search(text[at:end]) else None
+    if text.startswith(_URN, start):
+        return None
+    quoted = _QUOTED['"'].match(text, start)
+    name = quoted if quoted and quoted.group(2) else FIELD.match(text, start)
+    if name is None or name.group()[0].isdigit():
+        return None
+    end = name.end()
+    if operator := OPERATOR.match(text, end):
+        is_condition = not text.startswith(_NOT_OPERATORS, end)
+        return _value_end(text, operator.end()) if is_condition else None
+    if guide.field_for(name.group()) is None:
+        return None
+    if is_null := IS_NULL.match(text, end):
+        return is_null.end()
+    if values := IN.match(text, end):
+        return _word_end(text, values.end())
+    spaced = OPERATOR.match(text, skip_space(text, end))
+    return _value_end(text, spaced.end()) if spaced else None
+
+
+def _value_end(text: str, at: int) -> int:
+    """Return the end of the value after an operator; white space may precede the value."""
+    start = skip_space(text, at)
+    if start == len(text) or (start > at and KEYWORD.match(text, start)):
+        return at
+    return _word_end(text, start)
+
+
+def _word_end(text: str, start: int) -> int:
+    """Return the end of the word at a position: the next white space outside quotes and
+    parentheses."""
+    depth = 0
+    for match in _STOP.finditer(text, start):
+        char = match.group()[0]
+        if char in "([":
+            depth += 1
+        elif char in ")]":
+            depth = max(depth - 1, 0)
+        elif char.isspace() and not depth:
+            return match.start()
+    return len(text)
+
+
+def query_tokens(text: str, is_field: Callable[[str], bool]) -> Iterator[Token]:
+    """Yield the tokens of a query, in order.
+
+    A backslash escapes the next character. A parenthesis groups where a word would begin; inside a
+    word it belongs to the word, as in a URN. `-` before a word is NOT.
+    """
+    at = depth = 0
+    is_value = False
+    while (start := skip_space(text, at)) < len(text):
+        char, at = text[start], start + 1
+        if char == "(":
+            depth += 1
+            yield "("
+        elif char == ")":
+            depth = max(depth - 1, 0)
+            yield ")"
+        elif quoted := _QUOTED['"'].match(text, start):
+            at = quoted.end()
+            yield Atom(_QUERY_ESCAPE.sub(r"\1", quoted.group(1)), start, at, '"')
+        elif char in "-+" and not is_value and text[at : at + 1].strip():
+            if char == "-":
+                yield "not"
+        else:
+            at = _query_word_end(text, start, closes=depth > 0)
+            word = text[start:at]
+            name, colon, _ = word.partition(":")
+            if colon and not is_value and not word.startswith(_URN) and is_field(name):
+                at = start + len(name) + 1
+                yield FieldToken(name)
+                is_value = True
+                continue
+            yield _QUERY_OPERATORS.get(word) or _query_word(word, start)
+        is_value = False
+
+
+def _query_word_end(text: str, start: int, *, closes: bool) -> int:
+    """Return the end of the word at a position: the next white space or quote. With `closes`, a
+    parenthesis that the word does not open ends it too."""
+    depth = 0
+    for match in _QUERY_STOP.finditer(text, start):
+        char = match.group()[0]
+        if char == "(":
+            depth += 1
+        elif char == ")" and (depth or not closes):
+            depth = max(depth - 1, 0)
+        elif char != "\\":
+            return match.start()
+    return len(text)
+
+
+def _query_word(word: str, start: int) -> Atom:
+    star_before = word.startswith("*")
+    star_after = len(word) > 1 and word.endswith("*") and not word.endswith("\\*")
+    characters: list[str] = []
+    wild: list[int] = []
+    for escaped, char in _QUERY_CHARACTER.findall(word[star_before : len(word) - star_after]):
+        if char and char in "*?":
+            wild.append(len(characters))
+        characters.append(escaped or char)
+    # At the end of a word, `?` is a question mark.
+    if wild and wild[-1] == len(characters) - 1 and characters[-1] == "?" and not star_after:
+        wild.pop()
+    end = start + len(word)
+    return Atom("".join(characters), start, end, "", star_before, star_after, tuple(wild))

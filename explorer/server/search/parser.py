@@ -1,16 +1,17 @@
 """Parses search texts and filters into query nodes."""
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from itertools import groupby
 from operator import itemgetter
-from typing import Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from explorer.errors import InvalidInput
 from explorer.query.fields import STATE, STATES, guide_to
 from explorer.query.filters import Criterion, Filter
 from explorer.query.filters import all_of as all_criteria
+from explorer.query.tokens import Atom, FieldToken, Token, query_tokens
 from explorer.server.search.analysis import (
     MAX_WORD,
     chunks,
@@ -46,136 +47,6 @@ from explorer.server.search.query import (
 )
 
 __all__ = ["filter_query", "names_field", "parse", "typed_words"]
-
-_OPERATORS: dict[str, "Mark"] = {
-    "OR": "or",
-    "||": "or",
-    "AND": "and",
-    "&&": "and",
-    "NOT": "not",
-}
-_URN = "urn:li:"
-
-Mark = Literal["(", ")", "or", "and", "not"]
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A word, or a phrase if `quoted`, with escapes resolved.
-
-    `star_before` and `star_after` are true if a star was typed at that end, `*text*`; such stars
-    are not part of `text`. `wild` has the positions of other unescaped `*`, which match any
-    characters, and `?`, which match one.
-    """
-
-    text: str
-    quoted: bool = False
-    star_before: bool = False
-    star_after: bool = False
-    wild: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FieldToken:
-    """`name:`, the name of a searchable field. Its value follows."""
-
-    name: str
-
-
-Token: TypeAlias = Mark | Text | FieldToken
-
-
-def tokens(text: str, is_field: Callable[[str], bool]) -> Iterator[Token]:
-    """Yield the tokens of a text, in order.
-
-    A backslash escapes the next character. A parenthesis groups where a word would begin; inside a
-    word it belongs to the word, as in a URN. `-` before a word is NOT.
-    """
-    at = 0
-    opened = 0
-    after_field = False
-    while at < len(text):
-        char = text[at]
-        if char.isspace():
-            at += 1
-            continue
-        if char == "(":
-            opened += 1
-            at += 1
-            yield "("
-        elif char == ")":
-            opened = max(opened - 1, 0)
-            at += 1
-            yield ")"
-        elif char == '"':
-            phrase, at = _phrase(text, at + 1)
-            yield phrase
-        elif char in "-+" and not after_field and text[at + 1 : at + 2].strip():
-            at += 1
-            if char == "-":
-                yield "not"
-        else:
-            end = _word_end(text, at, closes=opened > 0)
-            raw = text[at:end]
-            name, colon, _ = raw.partition(":")
-            if colon and not after_field and not raw.startswith(_URN) and is_field(name):
-                at += len(name) + 1
-                yield FieldToken(name)
-                after_field = True
-                continue
-            at = end
-            yield _OPERATORS.get(raw) or _word(raw)
-        after_field = False
-
-
-def _phrase(text: str, at: int) -> tuple[Text, int]:
-    characters: list[str] = []
-    while at < len(text) and text[at] != '"':
-        if text[at] == "\\" and at + 1 < len(text):
-            at += 1
-        characters.append(text[at])
-        at += 1
-    return Text("".join(characters), quoted=True), at + 1
-
-
-def _word_end(text: str, at: int, *, closes: bool) -> int:
-    depth = 0
-    begin = at
-    while at < len(text):
-        char = text[at]
-        if char.isspace() or (char == '"' and at > begin):
-            break
-        if char == "\\":
-            at += 1
-        elif char == "(":
-            depth += 1
-        elif char == ")":
-            if depth == 0 and closes:
-                break
-            depth = max(depth - 1, 0)
-        at += 1
-    return min(at, len(text))
-
-
-def _word(raw: str) -> Text:
-    star_before = raw.startswith("*")
-    star_after = raw.endswith("*") and not raw.endswith("\\*") and len(raw) > 1
-    inner = raw[star_before : len(raw) - star_after]
-    characters: list[str] = []
-    wild: list[int] = []
-    escaped = False
-    for char in inner:
-        if char == "\\" and not escaped:
-            escaped = True
-            continue
-        if char in "*?" and not escaped:
-            wild.append(len(characters))
-        characters.append(char)
-        escaped = False
-    if wild and characters[wild[-1]] == "?" and wild[-1] == len(characters) - 1 and not star_after:
-        # At the end of a word, `?` is a question mark.
-        wild.pop()
-    return Text("".join(characters), False, star_before, star_after, tuple(wild))
 
 
 def comparison_node(trait: Trait, how: How, text: str, names: "Names | None" = None) -> Node:
@@ -314,25 +185,22 @@ def _text(trait: Trait, text: str | None) -> str | None:
 
 
 def _test(criterion: Criterion, trait: Trait, value: str, names: Names | None) -> Node:
-    match criterion.condition:
-        case "CONTAIN":
-            return comparison_node(trait, "infix", value, names)
-        case "START_WITH":
-            return comparison_node(trait, "prefix", value, names)
-        case "END_WITH":
-            return comparison_node(trait, "suffix", value, names)
-        case "GREATER_THAN":
-            return _range(trait, value, None, strict=True)
-        case "GREATER_THAN_OR_EQUAL_TO":
-            return _range(trait, value, None)
-        case "LESS_THAN":
-            return _range(trait, None, value, strict=True)
-        case "LESS_THAN_OR_EQUAL_TO":
-            return _range(trait, None, value)
-        case _:
-            return comparison_node(trait, "equal", value, names)
+    condition = criterion.condition
+    is_strict = condition in ("GREATER_THAN", "LESS_THAN")
+    if condition.startswith("GREATER_THAN"):
+        return _range(trait, value, None, strict=is_strict)
+    if condition.startswith("LESS_THAN"):
+        return _range(trait, None, value, strict=is_strict)
+    return comparison_node(trait, _HOW.get(condition, "equal"), value, names)
 
 
+_HOW: dict[str, How] = {"CONTAIN": "infix", "START_WITH": "prefix", "END_WITH": "suffix"}
+# How a value is compared that has a star before it, and after it.
+_HOW_WITH_STARS: dict[tuple[bool, bool], How] = {
+    (True, True): "infix",
+    (True, False): "suffix",
+    (False, True): "prefix",
+}
 _MAX_TEXT = 4_000
 _MAX_WORDS = 64
 # Each singular is searched for in every description field.
@@ -368,12 +236,12 @@ def parse(
         return name == STATE or bool(_fields_for(name, vocabulary, field_names))
 
     text = _STRUCTURED.sub("", text, count=1)[:_MAX_TEXT]
-    query_tokens = list(tokens(text, is_field))
-    node = _QueryParser(query_tokens, vocabulary, field_names, names).parse()
+    tokens = list(query_tokens(text, is_field))
+    node = _QueryParser(tokens, vocabulary, field_names, names).parse()
     if node is None and text.strip():
         # The text is not empty but has no searchable word: it finds nothing instead of everything.
         node = (
-            _QueryParser(query_tokens, vocabulary, field_names, names, is_wordless=True).parse()
+            _QueryParser(tokens, vocabulary, field_names, names, is_wordless=True).parse()
             or NOTHING
         )
     return EVERYTHING if node is None else node
@@ -403,14 +271,14 @@ class _QueryParser:
 
     def __init__(
         self,
-        query_tokens: list[Token],
+        tokens: list[Token],
         vocabulary: Vocabulary,
         field_names: frozenset[str],
         names: Names | None,
         *,
         is_wordless: bool = False,
     ) -> None:
-        self._tokens = query_tokens
+        self._tokens = tokens
         self._vocabulary = vocabulary
         self._known = field_names
         self._names = names
@@ -475,7 +343,7 @@ class _QueryParser:
             case FieldToken(name):
                 self._at += 1
                 return self._field(name)
-            case Text() as text:
+            case Atom() as text:
                 self._at += 1
                 return self._value(field, text) if field else self._plain(text)
             case _:
@@ -496,13 +364,13 @@ class _QueryParser:
             case "(":
                 self._at += 1
                 return self._group(name)
-            case Text() as text:
+            case Atom() as text:
                 self._at += 1
                 return self._value(name, text)
             case _:
-                return self._plain(Text(name))
+                return self._plain(Atom(name, 0, 0))
 
-    def _value(self, name: str, wanted_text: Text) -> Node | None:
+    def _value(self, name: str, wanted_text: Atom) -> Node | None:
         if self._words_left <= 0:
             return None
         self._words_left -= 1
@@ -521,43 +389,35 @@ class _QueryParser:
             return any_of(tuple(present(self._vocabulary.trait(field)) for field in fields))
         return any_of(tuple(self._compare(field, wanted_text) for field in fields))
 
-    def _state(self, text: Text) -> Node | None:
+    def _state(self, text: Atom) -> Node | None:
         """Return the node for a state, `is:undocumented`; for an unknown one, its plain words."""
         state = STATES.get(text.text.casefold())
         if state is None:
-            words = (self._plain(Text(STATE)), self._plain(text))
+            words = (self._plain(Atom(STATE, 0, 0)), self._plain(text))
             return all_of(tuple(word for word in words if word is not None))
         return filter_query(all_criteria(state), self._vocabulary, self._known)
 
-    def _compare(self, field: str, search_text: Text) -> Node:
+    def _compare(self, field: str, search_text: Atom) -> Node:
         trait = self._vocabulary.trait(field)
         if search_text.wild:
             return _like(trait, search_text)
-        match search_text.star_before, search_text.star_after:
-            case True, True:
-                return comparison_node(trait, "infix", search_text.text, self._names)
-            case True, False:
-                return comparison_node(trait, "suffix", search_text.text, self._names)
-            case False, True:
-                return comparison_node(trait, "prefix", search_text.text, self._names)
-            case _:
-                return comparison_node(
-                    trait, "words" if trait.prose else "equal", search_text.text, self._names
-                )
+        stars = search_text.star_before, search_text.star_after
+        how = _HOW_WITH_STARS.get(stars, "words" if trait.prose else "equal")
+        return comparison_node(trait, how, search_text.text, self._names)
 
-    def _plain(self, token: Text) -> Node | None:
+    def _plain(self, token: Atom) -> Node | None:
         if token.star_before and not token.text:
             return EVERYTHING
-        if (urn := exact_urn(token.text)) and not token.quoted:
+        if (urn := exact_urn(token.text)) and not token.quote:
             self._words_left -= 1
             return PointedAt(urn)
-        if (token.star_before or token.wild) and not token.quoted:
+        if (token.star_before or token.wild) and not token.quote:
             return self._wildcards(token)
         words_in_parts = [split(chunk) for chunk in chunks(token.text)][: max(self._words_left, 0)]
         self._words_left -= len(words_in_parts)
         if not words_in_parts:
             return self._wordless
-        if not token.quoted:
+        if not token.quote:
             return all_of(tuple(map(self._word, words_in_parts)))
         words = tuple(part for parts in words_in_parts for part in parts)
         return Phrase(words, tuple(Word(parts).text for parts in words_in_parts))
@@ -576,7 +436,7 @@ class _QueryParser:
         )
         return any_of((word, *texts))
 
-    def _wildcards(self, token: Text) -> Node | None:
+    def _wildcards(self, token: Atom) -> Node | None:
         """Return the node for all words of a text with wildcards."""
         text = "".join(
             char if char not in "*?" or at in token.wild else " "
@@ -606,7 +466,7 @@ class _QueryParser:
         return EVERYTHING if is_any and self._wordless else self._wordless
 
 
-def _like(trait: Trait, search_text: Text) -> Node:
+def _like(trait: Trait, search_text: Atom) -> Node:
     """Return the node for documents with a value of a field that matches a text with wildcards."""
     is_symbols = trait.prose and not in_words(fold(search_text.text))
     typed: list[tuple[str, bool]] = [
