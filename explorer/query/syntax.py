@@ -49,23 +49,10 @@ _INSTANT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The first and last millisecond of a date or time; they are equal for an instant."""
-
-    start_millis: int
-    end_millis: int
-
-    @property
-    def is_instant(self) -> bool:
-        """Whether this is a single point in time rather than a day, month or year."""
-        return self.start_millis == self.end_millis
-
-
-def read_moment(text: str) -> Span | None:
-    """Return the span of `2026`, `2026-01`, `2026-01-31` or
-    `2026-01-31T10:00[:00[.000]][Z|+01:00]`, or `None` if the text is not a date. Times without an
-    offset are UTC."""
+def read_moment(text: str) -> tuple[int, int] | None:
+    """Return the first and last millisecond of `2026`, `2026-01`, `2026-01-31` or
+    `2026-01-31T10:00[:00[.000]][Z|+01:00]`, equal for an instant, or `None` if the text is not a
+    date. Times without an offset are UTC."""
     try:
         if match := _DAYS.fullmatch(text):
             year, month, day = (int(part) if part else 0 for part in match.groups())
@@ -73,11 +60,11 @@ def read_moment(text: str) -> Span | None:
             last_day = day or _days_of(year, last_month)
             first = millis_of(datetime(year, month or 1, day or 1, tzinfo=UTC))
             last = millis_of(datetime(year, last_month, last_day, tzinfo=UTC))
-            return Span(first, last + _DAY_MILLIS - 1)
+            return first, last + _DAY_MILLIS - 1
         if _INSTANT.fullmatch(text):
             moment = datetime.fromisoformat(text)
             at = millis_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-            return Span(at, at)
+            return at, at
     except ValueError:
         return None
     return None
@@ -274,10 +261,10 @@ def _date(field: FilterField, condition: Condition, text: str, *, is_high: bool)
                 f"and {text!r} is none"
             )
         return Meaning((text,))
-    if condition == "EQUAL" and not span.is_instant:
-        return Meaning((str(span.start_millis), str(span.end_millis)), is_range=True)
-    at_the_end = is_high or condition in _AT_THE_END
-    return Meaning((str(span.end_millis if at_the_end else span.start_millis),))
+    first, last = map(str, span)
+    if condition == "EQUAL" and first != last:
+        return Meaning((first, last), is_range=True)
+    return Meaning((last if is_high or condition in _AT_THE_END else first,))
 
 
 Group: TypeAlias = tuple[Criterion, ...]
@@ -333,14 +320,6 @@ def _size(node: Node) -> tuple[int, int]:
     return groups, criteria
 
 
-class Test(msgspec.Struct, frozen=True):
-    """A condition with its values; `names` are the typed texts that were expanded to URNs."""
-
-    condition: Condition
-    values: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-
-
 class Operand(msgspec.Struct, frozen=True):
     """A value as typed or, with `high`, a range."""
 
@@ -353,53 +332,55 @@ class Operand(msgspec.Struct, frozen=True):
         return self.high is None and not self.low.quote and not self.low.has_star
 
 
-def tests_of(
+def criteria_of(
     text: str,
     operands: list[Operand],
     field: FilterField,
     condition: Condition,
     guide: FieldGuide,
     *,
+    negated: bool,
     strict: bool,
-) -> list[Test]:
-    """Return the tests of a term, of which any must hold. Values with the same condition are merged
-    into one test, in order, where the condition allows several. Raises `FilterSyntax` for a value
-    that the field cannot have."""
-    merged: dict[Condition, tuple[list[str], list[str]]] = {}
-    tests: list[Test] = []
+) -> Node:
+    """Return the criteria of a term, of which any must hold. Values with the same condition are
+    merged into one criterion, in order, where the condition allows several. Raises `FilterSyntax`
+    for a value that the field cannot have."""
+    merged: dict[Condition, list[Criterion]] = {}
+    groups: list[list[Criterion]] = []
     for operand in operands:
         try:
-            test = _test(operand, field, condition, guide, strict=strict)
+            criterion = _criterion_of(operand, field, condition, guide, strict=strict)
         except NoMeaning as problem:
             last = operand.high or operand.low
             start = operand.low.start
             raise FilterSyntax(text, start, last.end - start, str(problem)) from None
-        how = test.condition
-        if how not in MERGED:
-            tests.append(test)
-            continue
-        if how not in merged:
-            merged[how] = ([], [])
-            # A placeholder that keeps the order; it is filled in once all values are known.
-            tests.append(Test(how))
-        merged[how][0].extend(test.values)
-        merged[how][1].extend(test.names)
-    return [
-        Test(test.condition, *map(tuple, merged[test.condition]))
-        if test.condition in merged
-        else test
-        for test in tests
+        group = merged.get(criterion.condition)
+        if group is None:
+            group = []
+            groups.append(group)
+            if criterion.condition in MERGED:
+                merged[criterion.condition] = group
+        group.append(criterion)
+    parts: list[Node] = [
+        replace(
+            group[0],
+            values=tuple(value for criterion in group for value in criterion.values),
+            names=tuple(name for criterion in group for name in criterion.names),
+            negated=negated,
+        )
+        for group in groups
     ]
+    return join_nodes("and" if negated else "or", parts)
 
 
-def _test(
+def _criterion_of(
     operand: Operand,
     field: FilterField,
     condition: Condition,
     guide: FieldGuide,
     *,
     strict: bool,
-) -> Test:
+) -> Criterion:
     low, high = operand.low, operand.high
     if condition != "EQUAL" and (high or low.has_star):
         sign = "a range" if high else "a star"
@@ -419,19 +400,20 @@ def _test(
             return _pattern(field, low)
         meaning = values(low, condition)
         names = (meaning.name,) if meaning.name else ()
-        return Test("BETWEEN" if meaning.is_range else condition, meaning.values, names)
+        how: Condition = "BETWEEN" if meaning.is_range else condition
+        return Criterion(field.name, meaning.values, how, names=names)
     if any(atom.has_star and not atom.is_star for atom in (low, high)):
         raise NoMeaning("a star beside a value cannot stand in a range")
     if low.is_star and high.is_star:
-        return Test("EXISTS")
+        return Criterion(field.name, (), "EXISTS")
     if low.is_star:
-        how: Condition = "LESS_THAN_OR_EQUAL_TO"
-        return Test(how, values(high, how).values)
+        how = "LESS_THAN_OR_EQUAL_TO"
+        return Criterion(field.name, values(high, how).values, how)
     if high.is_star:
         how = "GREATER_THAN_OR_EQUAL_TO"
-        return Test(how, values(low, how).values)
+        return Criterion(field.name, values(low, how).values, how)
     ends = values(low, "BETWEEN").values + values(high, "BETWEEN", is_high=True).values
-    return Test("BETWEEN", ends)
+    return Criterion(field.name, ends, "BETWEEN")
 
 
 def _value_text(field: FilterField, atom: Atom) -> str:
@@ -441,14 +423,12 @@ def _value_text(field: FilterField, atom: Atom) -> str:
     return f"urn:{atom.text}" if is_cut else atom.text
 
 
-def _pattern(field: FilterField, atom: Atom) -> Test:
+def _pattern(field: FilterField, atom: Atom) -> Criterion:
     if atom.is_star:
-        return Test("EXISTS")
-    if atom.star_before and atom.star_after:
-        return Test("CONTAIN", (atom.text,))
-    if atom.star_before:
-        return Test("END_WITH", (atom.text,))
-    return Test("START_WITH", (_value_text(field, atom),))
+        return Criterion(field.name, (), "EXISTS")
+    if not atom.star_before:
+        return Criterion(field.name, (_value_text(field, atom),), "START_WITH")
+    return Criterion(field.name, (atom.text,), "CONTAIN" if atom.star_after else "END_WITH")
 
 
 _MOST_CRITERIA: Final = 1_000
@@ -621,8 +601,15 @@ class Reading:
         if not is_exact and condition in ("EQUAL", "IN") and len(plain) == len(operands):
             name = self._guide.field_meant(name, plain)
         field = self._resolve_field(name, start, end, is_exact=is_exact)
-        tests = tests_of(self.text, operands, field, condition, self._guide, strict=self._strict)
-        return _criteria(field.name, tests, negated=negated)
+        return criteria_of(
+            self.text,
+            operands,
+            field,
+            condition,
+            self._guide,
+            negated=negated,
+            strict=self._strict,
+        )
 
     def _states(self, operands: list[Operand], condition: Condition, *, negated: bool) -> Node:
         """Return the criteria of states, such as `is:undocumented`."""
@@ -792,13 +779,6 @@ def unknown_field(guide: FieldGuide, name: str) -> str:
     hint = f"did you mean {' or '.join(near)}?" if near else "platform, tags and owners are some"
     short_name = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
     return f"unknown field “{quote_value(short_name)[1:-1]}”; {hint}"
-
-
-def _criteria(field: str, tests: list[Test], *, negated: bool) -> Node:
-    parts: list[Node] = [
-        Criterion(field, test.values, test.condition, negated, test.names) for test in tests
-    ]
-    return join_nodes("and" if negated else "or", parts)
 
 
 _OPERATORS: Final[dict[str, tuple[Condition, bool]]] = {
