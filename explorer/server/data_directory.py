@@ -42,6 +42,7 @@ from explorer.server.search.index import SearchIndex
 from explorer.server.store import Store, StoreFault, SurveyedStore
 from explorer.server.store import sqlite as engine
 from explorer.server.store.migration import NOTE, CopiedTable, copy_catalog
+from explorer.server.store.sqlite import schema
 
 if TYPE_CHECKING:
     from explorer.server.store.postgresql import PostgresAccess
@@ -206,7 +207,7 @@ def accept_loss(data_dir: Path) -> list[str]:
 
 def is_read_only(data_dir: Path) -> bool:
     """Return whether the catalog of a directory cannot be written, as on read-only media."""
-    return engine.is_read_only(data_dir / FILE)
+    return schema.is_read_only(data_dir / FILE)
 
 
 def open_catalog(data_dir: Path, registry: Registry, address: str | None = None) -> CatalogEngine:

@@ -16,8 +16,8 @@ from functools import lru_cache
 
 from explorer.errors import InvalidInput
 from explorer.metadata.names import natural_key
+from explorer.query import fields as query_fields
 from explorer.server.cache import cache_short
-from explorer.server.search import fields
 from explorer.server.search.analysis import compose, fold
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import URN, VIRTUAL, Trait, Vocabulary
@@ -161,7 +161,7 @@ def sort_code(trait: Trait, document: Document) -> str | None:
             return _code(_fold(document.entity_type))
         case "removed":
             return _code(_fold("true" if document.removed else "false"))
-        case fields.USE:
+        case query_fields.USE:
             return number_code(document.usage)
     values = document.fields.get(trait.name, ())
     if trait.derived:

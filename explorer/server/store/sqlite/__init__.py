@@ -42,7 +42,6 @@ from explorer.server.store.sqlite.schema import (
     find_damage,
     flush_directory,
     is_empty,
-    is_read_only,
     open_file,
     read_id,
     renew_id,
@@ -57,7 +56,6 @@ __all__ = [
     "find_file_damage",
     "flush_directory",
     "is_empty",
-    "is_read_only",
     "replace_file",
 ]
 
