@@ -21,7 +21,6 @@ PUBLIC = (
     "explorer.client.records",
     "explorer.config",
     "explorer.errors",
-    "explorer.frames",
     "explorer.graph",
     "explorer.graph.export",
     "explorer.metadata",

@@ -62,9 +62,7 @@ from explorer.notebook.search import (
 from explorer.notebook.view import (
     Shown,
     ShownTable,
-    grid_parts,
     table_parts,
-    typed_frame,
     values_of,
 )
 from explorer.query.filters import Filter
@@ -79,7 +77,7 @@ from explorer.views.sources import (
     options_sentence,
     plan_table,
 )
-from explorer.views.table import to_frame
+from explorer.views.table import Table, TableColumn, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,7 +163,6 @@ _MOST_KEPT = 50_000
 _MOST_OFFERED = 10_000
 _MOST_ROWS = 20
 _NAMED_VALUES = 40
-_FRAME = dict.fromkeys(("urn", "name", "type", "platform"), "string")
 
 
 class KnownNames:
@@ -218,23 +215,22 @@ class Names(ShownTable):
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each entity: `urn`, `name`, `type`, `platform`. No request."""
-        rows = [(str(urn), name, urn.entity_type, urn.platform) for urn, name in self.entries]
-        return typed_frame(rows, _FRAME)
+        return to_frame(self._table())
 
     def parts(self) -> Iterator[Part]:
         of = f" of {self.total:,}" if self.total and self.total > len(self) else ""
         yield Title("Names", f"{len(self):,}{of} read, {self.known:,} to complete from")
-        headers = ("name", "type", "platform")
-        yield from grid_parts(headers, self.entries, _name_row, most=_MOST_ROWS)
+        yield from table_parts(self._table(), _MOST_ROWS)
 
-
-def _name_row(entry: tuple[Urn, str]) -> tuple[Cell, ...]:
-    urn, name = entry
-    return (
-        Cell(name, detail=str(urn), tone="loud"),
-        Cell(singular(urn.entity_type)),
-        Cell(urn.platform or ""),
-    )
+    def _table(self) -> Table:
+        columns = (
+            TableColumn("urn", None, lambda entry: str(entry[0]), "programs"),
+            TableColumn("name", read=lambda entry: entry[1], style="bold", detail="urn"),
+            TableColumn("type", None, lambda entry: entry[0].entity_type, "programs"),
+            TableColumn("type", None, lambda entry: singular(entry[0].entity_type), "people"),
+            TableColumn("platform", read=lambda entry: entry[0].platform),
+        )
+        return Table.from_records(self.entries, columns)
 
 
 def names_of_existing(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:

@@ -54,11 +54,10 @@ from explorer.notebook.view import (
     ShownTable,
     grid_parts,
     table_parts,
-    typed_frame,
     values_of,
 )
 from explorer.views.diff import DiffLine, value_diff
-from explorer.views.entity import detail_parts, health_table, links_table
+from explorer.views.entity import detail_parts, edges_table, health_table, links_table, owners_table
 from explorer.views.history import (
     ActorNames,
     AspectHistory,
@@ -66,13 +65,16 @@ from explorer.views.history import (
     actor_of,
     actors_of,
     column_changes_table,
+    differences_table,
     events_table,
     history_table,
+    runs_table,
     version_label,
 )
 from explorer.views.journal import journal_page, journal_table, save_records
 from explorer.views.parts import Cell, Difference, Facts, Fold, Part, Prose, Say, Title, with_names
-from explorer.views.table import Table, TableColumn, to_frame
+from explorer.views.search import entities_table
+from explorer.views.table import TIME, Table, TableColumn, attributes, join_names, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -215,27 +217,18 @@ class EditsTable(ShownTable, tuple[UndoableEdit, ...]):
         what            string   the kind of edit, such as description or tags
         before, after   string   lists of labels are joined by ", "; missing for nothing
         """
-        import pandas as pd
-
-        rows = [
-            (
-                *(edit.at, str(edit.urn), edit.column, edit.what),
-                *(
-                    ", ".join(_display_values(labels)) or None
-                    for labels in (edit.before, edit.after)
-                ),
-            )
-            for edit in self
-        ]
-        frame = typed_frame(rows, _EDITS)
-        return frame.assign(at=pd.to_datetime(frame["at"], utc=True).dt.as_unit("ms"))
+        columns = (
+            TableColumn("at", dtype=TIME),
+            TableColumn("urn", read=lambda edit: str(edit.urn)),
+            *attributes("column", "what"),
+            TableColumn("before", read=lambda edit: join_names(_display_values(edit.before))),
+            TableColumn("after", read=lambda edit: join_names(_display_values(edit.after))),
+        )
+        return to_frame(Table.from_records(self, columns))
 
     def parts(self) -> Iterator[Part]:
         yield Title("Edits", f"{len(self):,}")
         yield from grid_parts(("of", "change"), self, _edit_row)
-
-
-_EDITS = {"at": "object"} | dict.fromkeys(("urn", "column", "what", "before", "after"), "string")
 
 
 def _edit_row(edit: UndoableEdit) -> tuple[Cell, Cell]:
@@ -280,10 +273,9 @@ class Blame(ShownTable, dict[str, ColumnChange]):
         return table
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each column; see `explorer.frames.column_changes_frame`. No request."""
-        from explorer import frames
-
-        return frames.column_changes_frame(self.values(), self.names)
+        """Return a row for each column; see `explorer.views.history.column_changes_table`. No
+        request."""
+        return to_frame(column_changes_table("", self.values(), self.names))
 
     def parts(self) -> Iterator[Part]:
         yield Title("Who described it last", f"{len(self):,} columns" if self else "nobody")
@@ -294,10 +286,9 @@ class ColumnChanges(NamedRecords[ColumnChange]):
     """The changes of one column's description, newest first; `names` are those of their authors."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each change; see `explorer.frames.column_changes_frame`. No request."""
-        from explorer import frames
-
-        return frames.column_changes_frame(self, self.names)
+        """Return a row for each change; see `explorer.views.history.column_changes_table`. No
+        request."""
+        return to_frame(column_changes_table("", self, self.names))
 
     def parts(self) -> Iterator[Part]:
         name = FieldPath(self[0].path).simple if self else "the column"
@@ -347,10 +338,8 @@ class ChangesTable(ShownTable, ChangePage):
     names: ActorNames = field(default_factory=dict, compare=False)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each change; see `explorer.frames.events_frame`. No request."""
-        from explorer import frames
-
-        return frames.events_frame(self, self.names)
+        """Return a row for each change; see `explorer.views.history.events_table`. No request."""
+        return to_frame(events_table("", self, self.names))
 
     def parts(self) -> Iterator[Part]:
         yield Title("Changes", f"{len(self):,} up to {self.next:,} of {self.head:,}")
@@ -363,20 +352,12 @@ class Runs(ShownTable, tuple[Run, ...]):
     """Runs of ingestion, newest first."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each run; see `explorer.frames.runs_frame`. No request."""
-        from explorer import frames
-
-        return frames.runs_frame(self)
+        """Return a row for each run; see `explorer.views.history.runs_table`. No request."""
+        return to_frame(runs_table(self))
 
     def parts(self) -> Iterator[Part]:
         yield Title("Runs of ingestion", f"{len(self):,}" if self else "none")
-        heads = (
-            TableColumn("run", style="bold"),
-            TableColumn("time", "wrote last"),
-            TableColumn("rows left"),
-        )
-        rows = [(run.run_id, run.at, run.rows) for run in self]
-        yield from table_parts(Table(heads, rows))
+        yield from table_parts(runs_table(self))
 
 
 def names_of(entities: Mapping[Urn, Entity]) -> ActorNames:
@@ -463,10 +444,9 @@ class VersionDiff(ShownTable):
         return iter(self.found)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each place; see `explorer.frames.changes_frame`. No request."""
-        from explorer import frames
-
-        return frames.changes_frame(self.found)
+        """Return a row for each place; see `explorer.views.history.differences_table`. No
+        request."""
+        return to_frame(differences_table(self.found))
 
     def parts(self) -> Iterator[Part]:
         count = counted(len(self), "place differs", "places differ")
@@ -537,10 +517,8 @@ class Owners(NamedRecords[Owner]):
         return tuple(f"{name.text} ({role.text})" for name, _, role in map(self._row, self))
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each owner; see `explorer.frames.owners_frame`."""
-        from explorer import frames
-
-        return frames.owners_frame(self, self.names)
+        """Return a row for each owner; see `explorer.views.entity.owners_table`."""
+        return to_frame(owners_table(self, self.names))
 
     def parts(self) -> Iterator[Part]:
         yield Title("Owners", f"{len(self):,}" if self else "nobody")
@@ -588,27 +566,13 @@ class Relationships(ShownTable):
         return sum(group.total for group in self.edges)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each edge; see `explorer.frames.edges_frame`."""
-        from explorer import frames
-
-        return frames.edges_frame(self.edges, self.names)
+        """Return a row for each edge; see `explorer.views.entity.edges_table`."""
+        return to_frame(edges_table(self.edges, self.names))
 
     def parts(self) -> Iterator[Part]:
         count = f"{len(self):,}" if len(self) == self.total else f"{len(self):,} of {self.total:,}"
         yield Title("Relationships", count if self.total else "none")
-        rows = [self._row(group, edge) for group in self.edges for edge in group.edges]
-        headers = ("", "relationship", "name", "type", "platform")
-        yield from grid_parts(headers, rows, tuple)
-
-    def _row(self, group: Edges, edge: Edge) -> tuple[Cell, ...]:
-        urn = edge.urn
-        return (
-            Cell("→" if group.direction == "OUTGOING" else "←"),
-            Cell(edge.relationship),
-            Cell(self.names.get(urn) or urn.name, detail=str(urn), tone="loud"),
-            Cell(singular(urn.entity_type)),
-            Cell(urn.platform or ""),
-        )
+        yield from table_parts(edges_table(self.edges, self.names))
 
 
 def role_of(owner: Owner) -> str:
@@ -929,13 +893,11 @@ class EntityPage(ShownTable, read.Entity):
         return self.catalog.entity(self.urn)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row on it; see `explorer.frames.entities_frame`. No request.
+        """Return one row on it; see `explorer.views.search.entities_table`. No request.
 
         Example: `orders.to_frame().T`
         """
-        from explorer import frames
-
-        return frames.entities_frame([self])
+        return to_frame(entities_table([self]))
 
     def _after_edit(self, edit: records.Edit) -> "EditedEntity":
         return self.reload().made_by(edit)

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Literal
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
-from explorer.notebook.view import ShownTable, grid_parts, typed_frame
+from explorer.notebook.view import ShownTable, grid_parts
 from explorer.views.lineage import (
     CERTAINTY,
     CERTAINTY_NOTES,
@@ -24,6 +24,7 @@ from explorer.views.lineage import (
     nearest,
 )
 from explorer.views.parts import Cell, Part, Picture, Say, Title
+from explorer.views.table import Table, TableColumn, join_names, to_frame
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -46,9 +47,6 @@ __all__ = [
 ]
 
 _MOST_WAYS = 20
-_PATH_FRAME = {"way": "int64", "step": "int64"} | dict.fromkeys(
-    ("urn", "name", "type", "platform", "relationship"), "string"
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +87,7 @@ class PathList(ShownTable):
         urn, name, type, platform   string
         relationship                string   why the step before leads here
         """
-        return typed_frame([tuple(row) for row in self.view.table().rows], _PATH_FRAME)
+        return to_frame(self.view.table())
 
     def parts(self) -> Iterator[Part]:
         title = f"From {self.view.source.full_name} to {self.view.target.full_name}"
@@ -105,16 +103,6 @@ class PathList(ShownTable):
             yield from grid_parts(("way",), ways, tuple, most=_MOST_WAYS)
         if self.found.truncated:
             yield Say(f"incomplete: {self.found.truncated}", "loud")
-
-
-_TEXTS = ("urn", "name", "type", "platform", "owners", "domain", "columns", "certainty")
-_IMPACT_FRAME = (
-    dict.fromkeys(_TEXTS[:4], "string")
-    | {"hops": "int64"}
-    | dict.fromkeys(_TEXTS[4:], "string")
-    | dict.fromkeys(("queries", "users"), "Int64")
-    | dict.fromkeys(("exists", "removed", "deprecated"), "bool")
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,7 +165,7 @@ class ImpactTable(ShownTable):
         queries, users              Int64    of the last 30 days; missing where not counted
         exists, removed, deprecated bool
         """
-        return typed_frame([self._row(affected) for affected in self], _IMPACT_FRAME)
+        return to_frame(self.view.table())
 
     def parts(self) -> Iterator[Part]:
         count = f"{len(self):,} affected" if len(self) else "nothing depends on it"
@@ -213,21 +201,6 @@ class ImpactTable(ShownTable):
             Cell(CERTAINTY[affected.certainty], tone="quiet"),
         )
 
-    def _row(self, affected: "graph.Affected") -> tuple[Any, ...]:
-        entity = self.view.entities[affected.urn]
-        return (
-            *(affected.urn, affected.name, affected.type, affected.platform, affected.hops),
-            *(", ".join(entity.owners) or None, entity.domain or None),
-            *(", ".join(affected.columns) or None, affected.certainty),
-            *(
-                affected.queries,
-                affected.users,
-                affected.exists,
-                affected.removed,
-                affected.deprecated,
-            ),
-        )
-
 
 def _name_cell(entity: LineageEntity, urn: str = "", depth: int = 0) -> Cell:
     """Return the cell of an entity's name, with its URN as a detail."""
@@ -243,17 +216,6 @@ def _read_names(catalog: "NotebookCatalog", urns: Iterable[str]) -> dict[str, st
 
 
 _MOST_DRAWN = 60
-_FRAME = dict.fromkeys(("urn", "name", "type", "platform"), "string") | {
-    "hops": "int64",
-    "owners": "string",
-    "domain": "string",
-    "description": "string",
-    "removed": "boolean",
-    "deprecated": "boolean",
-}
-_COLUMN_FRAME = dict.fromkeys(
-    ("urn", "table", "column", "path", "type", "platform", "dataset"), "string"
-) | {"hops": "int64", "certainty": "string"}
 _WORDS: Mapping[str, str] = {
     "BOTH": "both ways",
     "UPSTREAM": "upstream",
@@ -313,7 +275,19 @@ class EntityLineage(ShownTable):
         description                 string    the edited one, if any
         removed, deprecated         boolean   missing where the server does not say
         """
-        return typed_frame([self._row(urn) for urn in self._urns_in_reach], _FRAME)
+        attribute = partial(_attribute_column, self.graph)
+        columns = (
+            TableColumn("urn", read=str),
+            *(attribute("name"), attribute("type"), attribute("platform")),
+            attribute("hops", "int64"),
+            TableColumn("owners", read=lambda urn: join_names(self._entities[urn].owners)),
+            TableColumn("domain", read=lambda urn: self._entities[urn].domain or None),
+            TableColumn(
+                "description", read=lambda urn: self.graph.nodes[urn].get("description") or None
+            ),
+            *(attribute("removed", "boolean"), attribute("deprecated", "boolean")),
+        )
+        return to_frame(Table.from_records(self._urns_in_reach, columns))
 
     def edges_to_frame(self) -> "pd.DataFrame":
         """Return a row for each edge: `upstream`, `downstream` and `relationship`. No request."""
@@ -321,9 +295,7 @@ class EntityLineage(ShownTable):
             (source, target, attributes.get("relationship") or None)
             for source, target, attributes in self.graph.edges(data=True)
         ]
-        return typed_frame(
-            rows, dict.fromkeys(("upstream", "downstream", "relationship"), "string")
-        )
+        return to_frame(Table.of("edges", ("upstream", "downstream", "relationship"), rows))
 
     def paths_to(self, urn: str | Urn) -> PathList:
         """Return the shortest lineage paths between the root and another entity, in either
@@ -412,24 +384,6 @@ class EntityLineage(ShownTable):
         headers = ("name", "type", "platform", "owners", "hops")
         yield from grid_parts(headers, self._urns_in_reach, cells, numbers=("hops",))
 
-    def _row(self, urn: str) -> tuple[Any, ...]:
-        attributes, entity = self.graph.nodes[urn], self._entities[urn]
-        return (
-            *(
-                urn,
-                attributes.get("name"),
-                attributes.get("type"),
-                attributes.get("platform"),
-                attributes["hops"],
-            ),
-            *(", ".join(entity.owners) or None, entity.domain or None),
-            *(
-                attributes.get("description") or None,
-                attributes.get("removed"),
-                attributes.get("deprecated"),
-            ),
-        )
-
 
 @dataclass(frozen=True, repr=False)
 class ColumnLineage(ShownTable):
@@ -484,7 +438,15 @@ class ColumnLineage(ShownTable):
         certainty                    string   said, or guessed: a column of the same name is all
                                               there is for a part of the way
         """
-        return typed_frame([self._row(node) for node in self.urns], _COLUMN_FRAME)
+        attribute = partial(_attribute_column, self.graph)
+        columns = (
+            TableColumn("urn", read=str),
+            TableColumn("table", read=self._name_of),
+            *(attribute("column"), attribute("path"), attribute("type"), attribute("platform")),
+            *(attribute("dataset"), attribute("hops", "int64")),
+            TableColumn("certainty", read=lambda node: _certainty_note(node in self._certain)),
+        )
+        return to_frame(Table.from_records(self.urns, columns))
 
     def edges_to_frame(self) -> "pd.DataFrame":
         """Return a row for each edge: `upstream` and `downstream` (schema fields), `transform`,
@@ -500,7 +462,7 @@ class ColumnLineage(ShownTable):
             for source, target, attributes in self.graph.edges(data=True)
         ]
         names = ("upstream", "downstream", "transform", "via", "certainty")
-        return typed_frame(rows, dict.fromkeys(names, "string"))
+        return to_frame(Table.of("edges", names, rows))
 
     def widget(self, hops: int = 1) -> "LineageWidget":
         """Return a widget with the tables around it, in which the lineage of this column is
@@ -567,18 +529,9 @@ class ColumnLineage(ShownTable):
             Cell("" if node in self._certain else "guess", tone="quiet"),
         )
 
-    def _row(self, node: str) -> tuple[Any, ...]:
-        attributes = self.graph.nodes[node]
-        return (
-            *(node, self._name_of(node), attributes.get("column"), attributes.get("path")),
-            *(
-                attributes.get("type"),
-                attributes.get("platform"),
-                attributes.get("dataset"),
-                attributes["hops"],
-            ),
-            _certainty_note(node in self._certain),
-        )
+
+def _attribute_column(graph: "nx.DiGraph", name: str, dtype: str = "string") -> TableColumn[str]:
+    return TableColumn(name, read=lambda node: graph.nodes[node].get(name), dtype=dtype)
 
 
 def _table_of(graph: "nx.DiGraph", node: str) -> str:

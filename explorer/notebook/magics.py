@@ -23,9 +23,10 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.catalog import NotebookCatalog
 from explorer.notebook.entity import edited_text
 from explorer.notebook.schema import SchemaTable
-from explorer.notebook.view import Shown, ShownTable, typed_frame
+from explorer.notebook.view import Shown, ShownTable
 from explorer.views.diff import text_diff
 from explorer.views.parts import Cell, Difference, Grid, Part, Prose, Say, Title
+from explorer.views.table import Table, attributes, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,7 +123,7 @@ def _exact(entity: Entity, column: str) -> str:
     return SchemaTable(schema.name, schema.columns)[column].path.raw
 
 
-_FRAME = dict.fromkeys(("name", "place"), "string") | {"read_only": "bool", "in_use": "bool"}
+_COLUMNS = (*attributes("name", "place"), *attributes("read_only", "in_use", dtype="bool"))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -153,7 +154,7 @@ class ProfilesTable(ShownTable):
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each profile: `name`, `place` (an address or a directory), `read_only`,
         `in_use`."""
-        return typed_frame(self.rows, _FRAME)
+        return to_frame(Table(_COLUMNS, self.rows))
 
     def parts(self) -> Iterator[Part]:
         yield Title("Profiles", f"{len(self):,}")

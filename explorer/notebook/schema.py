@@ -15,9 +15,16 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import each, with_progress
 from explorer.notebook.search import EDITED
-from explorer.notebook.view import Shown, ShownTable, grid_parts, typed_frame, values_of
-from explorer.views.columns import ColumnKnowledge, column_row, earlier_words
+from explorer.notebook.view import Shown, ShownTable, grid_parts, values_of
+from explorer.views.columns import (
+    ColumnKnowledge,
+    column_row,
+    columns_table,
+    earlier_words,
+    found_columns_table,
+)
 from explorer.views.parts import Cell, Facts, Fold, Part, Prose, Say, Title
+from explorer.views.table import Table, attributes, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,14 +50,9 @@ _ASPECTS = (
 )
 _DIFFERENCES: "tuple[_Comparison, ...]" = ("only here", "only there", "different", "same")
 _COMPARED = (
-    dict.fromkeys(("column", "difference", "what", "type", "type_there"), "string")
-    | dict.fromkeys(("nullable", "nullable_there"), "boolean")
-    | dict.fromkeys(("description", "description_there"), "string")
-)
-_ACROSS = (
-    dict.fromkeys(("urn", "table", "platform", "column", "path", "type", "native_type"), "string")
-    | {"nullable": "bool", "key": "bool", "description": "string", "edited": "bool"}
-    | dict.fromkeys(("tags", "terms"), "string")
+    *attributes("column", "difference", "what", "type", "type_there"),
+    *attributes("nullable", "nullable_there", dtype="boolean"),
+    *attributes("description", "description_there"),
 )
 
 
@@ -142,10 +144,8 @@ class SchemaTable(ShownTable, read.Schema):
         return SchemaComparison(self, other, (self.name, other.name))
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each column; see `explorer.frames.schema_frame`."""
-        from explorer import frames
-
-        return frames.schema_frame(self, self.names)
+        """Return a row for each column; see `explorer.views.columns.columns_table`."""
+        return to_frame(columns_table("", self.columns, self.names))
 
     def parts(self) -> Iterator[Part]:
         yield Title("Schema", self._count())
@@ -220,7 +220,7 @@ class SchemaComparison(ShownTable):
             )
             for kind, column, right in self.pairs
         ]
-        return typed_frame(rows, _COMPARED)
+        return to_frame(Table(_COMPARED, rows))
 
     def parts(self) -> Iterator[Part]:
         names = self.names
@@ -260,17 +260,7 @@ class ColumnsTable(ShownTable):
         edited                 bool     whether the description is edited
         tags, terms            string   names, joined by ", "
         """
-        rows = [
-            (
-                *(str(entity.urn), entity.name, entity.platform),
-                *(column.path.simple, column.path.raw, column.type or None),
-                *(column.native_type or None, column.nullable, column.is_key),
-                *(column.description or None, bool(column.edited)),
-                *(", ".join(urn.name for urn in of) or None for of in (column.tags, column.terms)),
-            )
-            for entity, column in self.found
-        ]
-        return typed_frame(rows, _ACROSS)
+        return to_frame(found_columns_table(self.found))
 
     def parts(self) -> Iterator[Part]:
         tables = len({entity.urn for entity, _ in self.found})

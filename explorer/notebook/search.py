@@ -11,7 +11,7 @@ from explorer.client.records import BrowsePage, Facet, FacetValue, Hit, Measures
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
-from explorer.notebook.view import MOST_ROWS, Shown, ShownTable, table_parts, typed_frame, values_of
+from explorer.notebook.view import MOST_ROWS, Shown, ShownTable, table_parts, values_of
 from explorer.query.search_text import condition_fault
 from explorer.views.chart import compact
 from explorer.views.parts import Cell, Facts, Fold, Grid, Part, Say, Title
@@ -22,8 +22,9 @@ from explorer.views.search import (
     facet_value_label,
     folder_table,
     result_rows,
+    search_table,
 )
-from explorer.views.table import to_frame
+from explorer.views.table import Table, TableColumn, attributes, places_for, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +114,10 @@ _MOST_MATCHED = 2
 _OPAQUE = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-_FACETS = dict.fromkeys(("facet", "label", "value", "name"), "string") | {"count": "int64"}
+_FACETS = (
+    *attributes("facet", "label", "value", "name"),
+    TableColumn("count", dtype="int64"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +157,11 @@ class Found(Shown, Hit, Mapping[str, Any]):
         return len(self._row())
 
     def _row(self) -> dict[str, Any]:
-        from explorer import frames
-
-        return frames.search_row(self, self.entity, self.measures)
+        entities = {} if self.entity is None else {self.urn: self.entity}
+        measures = {} if self.measures is None else {self.urn: self.measures}
+        table = search_table((self,), entities, measures)
+        places = places_for("files", table.columns)
+        return {table.columns[at].name: table.rows[0][at] for at in places}
 
     def parts(self) -> Iterator[Part]:
         row = self._row()
@@ -193,10 +199,8 @@ class SearchResults(ShownTable, SearchPage):
         return tuple(hit.urn for hit in self.hits)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each hit on this page; see `explorer.frames.search_frame`."""
-        from explorer import frames
-
-        return frames.search_frame(self, self.summaries, self.measures)
+        """Return a row for each hit on this page; see `explorer.views.search.search_table`."""
+        return to_frame(search_table(self, self.summaries, self.measures, start=self.start))
 
     def facets_to_frame(self, name: str | None = None) -> "pd.DataFrame":
         """Return a row for each value of each facet, or of one facet, most frequent first. No
@@ -217,7 +221,7 @@ class SearchResults(ShownTable, SearchPage):
             if name in (None, facet.name)
             for value in facet.values
         ]
-        return typed_frame(rows, _FACETS)
+        return to_frame(Table(_FACETS, rows))
 
     def _label(self, facet: Facet, value: FacetValue) -> str:
         return facet_value_label(facet.name, value.value, self.names)

@@ -20,12 +20,12 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.notebook.chart import PanelChart, ShownChart, Zone
-from explorer.notebook.view import ShownTable, grid_parts, table_parts, typed_frame
+from explorer.notebook.view import ShownTable, grid_parts, table_parts
 from explorer.views import table as values
 from explorer.views.chart import Bar, Bars, Line, Lines, Point, full_number, with_gaps
 from explorer.views.history import name_of
 from explorer.views.parts import Cell, Facts, Fold, Part, Say, Title
-from explorer.views.table import TableColumn
+from explorer.views.table import TIME, TableColumn, attributes
 from explorer.views.timeseries import (
     ColumnMeasures,
     Move,
@@ -33,15 +33,21 @@ from explorer.views.timeseries import (
     TableMeasures,
     Usage,
     column_bars,
+    column_profiles_table,
+    column_usage_table,
     frequency_bars,
     histogram_bars,
     moves_between,
+    profiles_table,
     quantile_bars,
     quantile_name,
+    query_usage_table,
     read_profiles,
     usage_of,
     usage_panels,
+    usage_windows_table,
     user_bars,
+    user_usage_table,
 )
 
 if TYPE_CHECKING:
@@ -115,16 +121,13 @@ class UsageChart(ShownChart):
         return len(self.points)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each window; see `explorer.frames.usage_frame`."""
-        from explorer import frames
-
-        return frames.usage_frame(self.window.series)
+        """Return a row for each window; see `explorer.views.timeseries.usage_windows_table`."""
+        return values.to_frame(usage_windows_table(self.window.series))
 
     def columns_to_frame(self) -> "pd.DataFrame":
-        """Return a row for each window and column; see `explorer.frames.column_usage_frame`."""
-        from explorer import frames
-
-        return frames.column_usage_frame(self.window.series)
+        """Return a row for each window and column; see
+        `explorer.views.timeseries.column_usage_table`."""
+        return values.to_frame(column_usage_table(self.window.series))
 
     @cached_property
     def top_users(self) -> "TopUsers":
@@ -151,17 +154,14 @@ class UsageChart(ShownChart):
         return TopQueries(self.name, self.window.words, tuple(ranked), len(self.points))
 
     def users_to_frame(self) -> "pd.DataFrame":
-        """Return a row for each window and user; see `explorer.frames.user_usage_frame`."""
-        from explorer import frames
-
-        return frames.user_usage_frame(self.window.series, self.names)
+        """Return a row for each window and user; see
+        `explorer.views.timeseries.user_usage_table`."""
+        return values.to_frame(user_usage_table(self.window.series, self.names))
 
     def queries_to_frame(self) -> "pd.DataFrame":
         """Return a row for each window and frequent query; see
-        `explorer.frames.query_usage_frame`."""
-        from explorer import frames
-
-        return frames.query_usage_frame(self.window.series)
+        `explorer.views.timeseries.query_usage_table`."""
+        return values.to_frame(query_usage_table(self.window.series))
 
     def figure(self, zone: Zone = "UTC") -> "go.Figure":
         """Return queries and users over time as a Plotly figure, in UTC or in local time."""
@@ -253,7 +253,9 @@ class UsageChart(ShownChart):
         return self._sums.columns
 
     def _uses_frame(self) -> "pd.DataFrame":
-        return typed_frame(self._uses, {"path": "string", "uses": "Int64"})
+        return values.to_frame(
+            values.Table((TableColumn("path"), TableColumn("uses", dtype="Int64")), self._uses)
+        )
 
     def _totals(self) -> tuple[str, str]:
         queries = self._sums.total
@@ -367,16 +369,13 @@ class ProfileChart(ShownChart):
         return len(self.points)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each profile; see `explorer.frames.profile_frame`."""
-        from explorer import frames
-
-        return frames.profile_frame(self.window.series)
+        """Return a row for each profile; see `explorer.views.timeseries.profiles_table`."""
+        return values.to_frame(profiles_table(self.window.series))
 
     def columns_to_frame(self) -> "pd.DataFrame":
-        """Return a row for each profile and column; see `explorer.frames.column_profile_frame`."""
-        from explorer import frames
-
-        return frames.column_profile_frame(self.window.series)
+        """Return a row for each profile and column; see
+        `explorer.views.timeseries.column_profiles_table`."""
+        return values.to_frame(column_profiles_table(self.window.series))
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return a chart of the rows over time, with the share of nulls in the columns with most
@@ -560,17 +559,23 @@ def shares(profiles: Profiles, share: Share, columns: Sequence[str]) -> Lines:
 
 def shares_frame(panel: Lines) -> "pd.DataFrame":
     """Return a row for each line and measurement, by time: `column` and `share`, from 0 to 1."""
-    import pandas as pd
-
     measurements = [
         (at, line.name, value)
         for line in panel.lines
         for at, value in line.points
         if value is not None
     ]
-    frame = typed_frame([row[1:] for row in measurements], {"column": "string", "share": "Float64"})
-    times = pd.DatetimeIndex([row[0] for row in measurements], tz="UTC", name="time")
-    return frame.set_index(times.as_unit("ms"))
+    columns = (
+        TableColumn("time", audience="index", dtype=TIME),
+        TableColumn("column"),
+        TableColumn("share", dtype="Float64"),
+    )
+    return values.to_frame(values.Table(columns, measurements))
+
+
+def _frame_of(rows: Sequence[values.Row], **dtypes: str) -> "Callable[[], pd.DataFrame]":
+    columns = [TableColumn(name, dtype=dtype) for name, dtype in dtypes.items()]
+    return partial(values.to_frame, values.Table(columns, rows))
 
 
 def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
@@ -581,7 +586,7 @@ def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
     unique_count = max(measures.unique_count or 0, len(rows))
     bars = replace(panel, bars=panel.bars[:most])
     note = f"{len(bars.bars):,} of {unique_count:,} values, {_at(at)}"
-    frame = partial(typed_frame, rows, {"value": "string", "frequency": "Int64"})
+    frame = _frame_of(rows, value="string", frequency="Int64")
     empty = "profiling recorded no values of this column"
     return PanelChart(f"Values of {measures.name}", (bars,), frame, note, empty)
 
@@ -591,7 +596,7 @@ def quantiles(profiles: Profiles, column: str) -> PanelChart:
     at, measures = _newest(profiles, column, "quantiles")
     panel, column_quantiles = quantile_bars(measures), measures.quantiles or ()
     rows = [(read_measurement(each.quantile), each.value) for each in column_quantiles]
-    frame = partial(typed_frame, rows, {"quantile": "Float64", "value": "string"})
+    frame = _frame_of(rows, quantile="Float64", value="string")
     empty = "profiling recorded no quantiles of this column"
     if column_quantiles and not panel.bars:
         listing = ", ".join(
@@ -606,7 +611,7 @@ def histogram(profiles: Profiles, column: str) -> PanelChart:
     at, measures = _newest(profiles, column, "histogram")
     panel = histogram_bars(measures)
     rows = [(bar.name, bar.value) for bar in panel.bars]
-    frame = partial(typed_frame, rows, {"range": "string", "height": "Float64"})
+    frame = _frame_of(rows, range="string", height="Float64")
     empty = "profiling recorded no histogram of this column"
     return PanelChart(f"Histogram of {measures.name}", (panel,), frame, _at(at), empty)
 
@@ -659,13 +664,12 @@ _LEAST_SHOWN = 0.05
 _HEADERS = ("column", "measure", "change", "score")
 # A longer bar would leave no room for the others.
 _LONGEST = 10.0
-_FRAME = {"path": "string", "measure": "string", "before": "Float64", "after": "Float64"} | {
-    "change": "Float64",
-    "relative": "Float64",
-    "score": "Float64",
-    "moved": "bool",
-    "words": "string",
-}
+_MOVES = (
+    *attributes("path", "measure"),
+    *attributes("before", "after", "change", "relative", "score", dtype="Float64"),
+    TableColumn("moved", dtype="bool"),
+    TableColumn("words"),
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -716,21 +720,7 @@ class DriftChart(ShownChart):
         moved           bool      whether it counts
         words           string
         """
-        rows = [
-            (
-                move.path,
-                move.measure,
-                move.before,
-                move.after,
-                move.change,
-                move.relative,
-                move.score,
-                move.moved,
-                move.words,
-            )
-            for move in self.moves
-        ]
-        return typed_frame(rows, _FRAME)
+        return values.to_frame(values.Table.from_records(self.moves, _MOVES))
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return the changes above the threshold as bars of their multiple of it; the longest bars

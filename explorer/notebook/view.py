@@ -53,7 +53,6 @@ __all__ = [
     "draw_text",
     "grid_parts",
     "table_parts",
-    "typed_frame",
     "values_of",
 ]
 
@@ -66,14 +65,6 @@ _Item = TypeVar("_Item")
 def values_of(record: Any) -> dict[str, Any]:
     """Return the fields of a record by name, to create a subclass that renders itself."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
-
-
-def typed_frame(rows: Sequence[tuple[Any, ...]], dtypes: Mapping[str, str]) -> "pd.DataFrame":
-    """Return rows as a DataFrame with the columns and pandas dtypes of `dtypes`; None is a missing
-    value."""
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=list(dtypes), dtype="object").astype(dict(dtypes))
 
 
 _MOMENT = "%Y-%m-%d %H:%M"

@@ -3,15 +3,16 @@ programs."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from explorer.errors import ServerFault
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.views.table import Table
+from explorer.views.table import Table, TableColumn, join_names
 from explorer.views.timeseries import newest_with_columns, usage_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
     "columns_table",
     "earlier_words",
     "foreign_keys",
+    "found_columns_table",
     "in_tree_order",
     "parse_column_filter",
     "schema_of",
@@ -219,28 +221,74 @@ def earlier_words(column: "Column") -> str:
     return f"written for the earlier {earlier.below(column.path)}" if earlier else ""
 
 
-def columns_table(entity: "Entity", columns: "Iterable[Column] | None" = None) -> Table:
-    """Return the columns of an entity, or some of them, as a table for programs."""
-    names = ("path", "name", "type", "native_type", "nullable", "key", "description")
-    rows = [
-        (
-            column.path.raw,
-            column.path.simple,
-            column.type,
-            column.native_type,
-            column.nullable,
-            column.is_key,
-            column.description,
-            column.ingested,
-            column.edited,
-            tuple(map(str, column.tags)),
-            tuple(map(str, column.terms)),
-            column.earlier.raw if column.earlier else None,
-        )
-        for column in (entity.schema if columns is None else columns)
-    ]
-    texts = ("ingested", "edited", "tags", "terms", "earlier")
-    return Table.of(f"{entity.name} columns", (*names, *texts), rows)
+def columns_table(
+    title: str, columns: "Iterable[Column]", names: "Mapping[Urn, str] | None" = None
+) -> Table:
+    """Return a row for each column, for programs. Data frames have:
+
+    path                 string   the exact field path, as the server uses it
+    name                 string   the part of the path below the parent
+    type, native_type    string   the catalog's type, and the platform's
+    nullable, key        bool
+    depth                int64    the number of ancestors
+    description          string   the edited description, else the ingested one
+    ingested, edited     string   the ingested and the edited description
+    documented           bool     whether there is a description
+    tags, terms          string   from `names`, else from the URNs, joined by ", "
+    earlier              string   the path that people wrote for, if the type or case changed since
+    """
+
+    def name_labels(urns: Iterable[Urn]) -> str | None:
+        return join_names((names or {}).get(urn) or urn.name for urn in urns)
+
+    described = (
+        TableColumn("path", read=lambda column: column.path.raw),
+        TableColumn("name", None, lambda column: column.path.simple, "files"),
+        TableColumn("name", audience="frames"),
+        *_with_missing("type", "native_type"),
+        TableColumn("nullable", dtype="bool"),
+        TableColumn("key", read=lambda column: column.is_key, dtype="bool"),
+        TableColumn("depth", audience="frames", dtype="int64"),
+        *_with_missing("description", "ingested", "edited"),
+        TableColumn("documented", audience="frames", dtype="bool"),
+        TableColumn("tags", None, lambda column: tuple(map(str, column.tags)), "files"),
+        TableColumn("terms", None, lambda column: tuple(map(str, column.terms)), "files"),
+        TableColumn("tags", None, lambda column: name_labels(column.tags), "frames"),
+        TableColumn("terms", None, lambda column: name_labels(column.terms), "frames"),
+        TableColumn("earlier", read=lambda column: column.earlier and column.earlier.raw),
+    )
+    return Table.from_records(columns, described, title)
+
+
+def _with_missing(*names: str) -> Iterator[TableColumn]:
+    """Yield columns of texts that are missing in data frames if they are empty."""
+    for name in names:
+        yield TableColumn(name, audience="files")
+        yield TableColumn(name, None, partial(_text_of, name), "frames")
+
+
+def _text_of(name: str, column: "Column") -> str | None:
+    return getattr(column, name) or None
+
+
+def found_columns_table(found: "Iterable[tuple[Entity, Column]]") -> Table:
+    """Return a row for each column found, with its dataset, for data frames."""
+    columns = (
+        TableColumn("urn", read=lambda pair: str(pair[0].urn)),
+        TableColumn("table", read=lambda pair: pair[0].name),
+        TableColumn("platform", read=lambda pair: pair[0].platform),
+        TableColumn("column", read=lambda pair: pair[1].path.simple),
+        TableColumn("path", read=lambda pair: pair[1].path.raw),
+        TableColumn("type", read=lambda pair: pair[1].type or None),
+        TableColumn("native_type", read=lambda pair: pair[1].native_type or None),
+        TableColumn("nullable", read=lambda pair: pair[1].nullable, dtype="bool"),
+        TableColumn("key", read=lambda pair: pair[1].is_key, dtype="bool"),
+        TableColumn("description", read=lambda pair: pair[1].description or None),
+        TableColumn("edited", read=lambda pair: bool(pair[1].edited), dtype="bool"),
+        TableColumn("tags", read=lambda pair: join_names(urn.name for urn in pair[1].tags)),
+        TableColumn("terms", read=lambda pair: join_names(urn.name for urn in pair[1].terms)),
+    )
+    return Table.from_records(found, columns, "columns")
 
 
 def schema_of(entity: "Entity") -> "Schema | None":

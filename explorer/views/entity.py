@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from explorer.metadata.names import ownership
+from explorer.metadata.names import ownership, singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
-from explorer.views.history import ActorNames, author_of
+from explorer.views.history import ActorNames, author_of, name_of
 from explorer.views.parts import (
     Code,
     Fact,
@@ -34,16 +34,18 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from explorer.client.entity import Entity
-    from explorer.client.records import Health
-    from explorer.metadata.aspects import Link
+    from explorer.client.records import Edges, Health
+    from explorer.metadata.aspects import Link, Owner
 
 __all__ = [
     "Problem",
     "detail_parts",
+    "edges_table",
     "entity_parts",
     "health_parts",
     "health_table",
     "links_table",
+    "owners_table",
     "ownership_name",
     "problems",
     "urn_of",
@@ -405,39 +407,74 @@ def health_parts(health: "Health") -> Iterator[Part]:
 def health_table(health: "Health") -> Table:
     """Return a row for each failed assertion and active incident of an entity."""
     columns = (
-        TableColumn("state", "", style="bold"),
-        TableColumn("urn", audience="programs"),
-        TableColumn("what", detail="urn"),
-        TableColumn("since"),
-        TableColumn("found"),
+        TableColumn("state", "", lambda problem: problem.verdict, style="bold"),
+        TableColumn("urn", None, lambda problem: str(problem.urn), "programs"),
+        TableColumn("what", None, lambda problem: problem.name, detail="urn"),
+        TableColumn("since", None, lambda problem: problem.day(lambda day: f"{day:%Y-%m-%d}")),
+        TableColumn("found", None, lambda problem: ", ".join(problem.facts)),
     )
-    rows = [
-        (
-            *(problem.verdict, str(problem.urn), problem.name),
-            problem.day(lambda since: f"{since:%Y-%m-%d}"),
-            ", ".join(problem.facts),
-        )
-        for problem in problems(health)
-    ]
-    return Table(columns, rows, ", ".join(health.sentences()))
+    return Table.from_records(problems(health), columns, ", ".join(health.sentences()))
+
+
+def owners_table(owners: "Iterable[Owner]", names: ActorNames) -> Table:
+    """Return a row for each owner, in the given order, for data frames.
+
+    urn    string
+    name   string   from `names`, else from the URN
+    type   string   corpuser or corpGroup
+    role   string   DATAOWNER, TECHNICAL_OWNER, …
+    """
+
+    def read_type(owner: "Owner") -> str | None:
+        return next((urn.entity_type for urn in Urn.parse_all([owner.owner])), None)
+
+    columns = (
+        TableColumn("urn", read=lambda owner: owner.owner),
+        TableColumn("name", read=lambda owner: name_of(owner.owner, names)),
+        TableColumn("type", read=read_type),
+        TableColumn("role", read=lambda owner: owner.type),
+    )
+    return Table.from_records(owners, columns, "owners")
+
+
+def edges_table(groups: "Iterable[Edges]", names: ActorNames) -> Table:
+    """Return a row for each edge, in the given order.
+
+    direction        string   OUTGOING from the entity, or INCOMING
+    relationship     string   DownstreamOf, OwnedBy, …
+    urn, name        string   of the entity at the other end
+    type, platform   string   of the entity at the other end
+    """
+    columns = (
+        TableColumn("direction", None, lambda pair: pair[0], "programs"),
+        TableColumn("arrow", "", lambda pair: "→" if pair[0] == "OUTGOING" else "←", "people"),
+        TableColumn("relationship", read=lambda pair: pair[1].relationship or None),
+        TableColumn("urn", None, lambda pair: str(pair[1].urn), "programs"),
+        TableColumn(
+            "name",
+            read=lambda pair: names.get(pair[1].urn) or pair[1].urn.name,
+            style="bold",
+            detail="urn",
+        ),
+        TableColumn("type", None, lambda pair: pair[1].urn.entity_type, "programs"),
+        TableColumn("type", None, lambda pair: singular(pair[1].urn.entity_type), "people"),
+        TableColumn("platform", read=lambda pair: pair[1].urn.platform),
+    )
+    edges = [(group.direction, edge) for group in groups for edge in group.edges]
+    return Table.from_records(edges, columns, "relationships")
 
 
 def links_table(links: Iterable["Link"], names: ActorNames) -> Table:
     """Return a row for each documentation link of an entity."""
     columns = (
-        TableColumn("url", audience="programs", dtype="string"),
-        TableColumn("description", "link", link="url", dtype="string"),
-        TableColumn("actor", audience="programs", dtype="string"),
-        TableColumn("added", audience="people", style="dim"),
+        TableColumn("url", audience="programs"),
+        TableColumn("description", "link", lambda link: link.description or None, link="url"),
+        TableColumn("actor", None, lambda link: link.create_stamp.actor, "programs"),
+        TableColumn(
+            "added", None, lambda link: author_of(link.create_stamp, names), "people", style="dim"
+        ),
     )
-    rows = [
-        (
-            *(link.url, link.description or None),
-            *(link.create_stamp.actor, author_of(link.create_stamp, names)),
-        )
-        for link in links
-    ]
-    return Table(columns, rows, "Links")
+    return Table.from_records(links, columns, "Links")
 
 
 def _since(moment: "datetime | None", words: str) -> tuple[Value, ...]:

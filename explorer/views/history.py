@@ -1,9 +1,10 @@
 """Who wrote what and when: versions of aspects, and changes of columns' descriptions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from explorer.client.records import ValueChange, difference
 from explorer.metadata.aspects import AuditStamp
@@ -11,12 +12,19 @@ from explorer.metadata.fieldpath import ColumnPaths, FieldPath
 from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.urn import Urn
 from explorer.views.diff import CHANGE_MARKS, Diff, significant_changes, summary_of, value_diff
-from explorer.views.table import Audience, Cell, Table, TableColumn
+from explorer.views.table import TIME, Audience, Table, TableColumn, attributes, json_text
 
 if TYPE_CHECKING:
     from explorer.client import entity
     from explorer.client.entity import AspectRead, Entity
-    from explorer.client.records import ChangeEvent, ColumnChange, Version, Versions
+    from explorer.client.records import (
+        AspectDiff,
+        ChangeEvent,
+        ColumnChange,
+        Run,
+        Version,
+        Versions,
+    )
 
 __all__ = [
     "ActorNames",
@@ -30,6 +38,7 @@ __all__ = [
     "author_of",
     "blame_table",
     "column_changes_table",
+    "differences_table",
     "events_table",
     "history_table",
     "name_of",
@@ -37,8 +46,12 @@ __all__ = [
     "old_description",
     "old_description_of_step",
     "run_of",
+    "runs_table",
     "version_label",
+    "versions_table",
 ]
+
+_Record = TypeVar("_Record")
 
 ActorNames = Mapping[Urn, str]
 """The display names of people and services that write, where known."""
@@ -312,13 +325,25 @@ def old_column_description(
     )
 
 
-_STAMP: Final = (
-    TableColumn("time", "when", folds=True, missing="not known", dtype="datetime64[ms, UTC]"),
-    TableColumn("actor", audience="programs", dtype="string"),
-    TableColumn("who", max_width=20, folds=True, dtype="string"),
-)
+def _stamp_columns(
+    stamp_of: Callable[[_Record], AuditStamp | None], names: ActorNames
+) -> tuple[TableColumn[_Record], ...]:
+    def read_time(record: _Record) -> datetime | None:
+        stamp = stamp_of(record)
+        return stamp.at if stamp is not None and stamp.time > 0 else None
 
-_STAMP_AND_RUN: Final = (*_STAMP[:2], replace(_STAMP[2], detail="run"))
+    def read_actor(record: _Record) -> str | None:
+        stamp = stamp_of(record)
+        return None if stamp is None else stamp.actor
+
+    def read_name(record: _Record) -> str | None:
+        return actor_of(stamp_of(record), names) or None
+
+    return (
+        TableColumn("time", "when", read_time, folds=True, missing="not known", dtype=TIME),
+        TableColumn("actor", None, read_actor, "programs", dtype="string"),
+        TableColumn("who", read=read_name, max_width=20, folds=True, dtype="string", detail="run"),
+    )
 
 
 def history_table(
@@ -327,47 +352,110 @@ def history_table(
     """Return a row for each version; with `of_one_aspect` people do not see the aspect column."""
     audience: Audience = "programs" if of_one_aspect else "everyone"
     columns = (
-        *_STAMP_AND_RUN,
+        *_stamp_columns(lambda step: step.version.created, names),
         TableColumn("aspect", audience=audience, max_width=28, folds=True),
-        TableColumn("version", "no", dtype="int64"),
-        TableColumn("run", audience="programs", dtype="string"),
-        TableColumn("summary", "what it changed", folds=True, dtype="string"),
-        TableColumn("changes", audience="programs"),
+        TableColumn("version", "no", lambda step: step.version.number, dtype="int64"),
+        TableColumn("run", None, lambda step: _known_run(step.version.run_id), "programs"),
+        TableColumn("summary", "what it changed", lambda step: step.summary or None, folds=True),
+        TableColumn("changes", None, lambda step: _places(step.changes), "programs"),
     )
-    rows = [
-        (
-            *_stamp_cells(step.version.created, names),
-            step.aspect,
-            step.version.number,
-            step.version.run_id if run_of(step.version.run_id) else None,
-            step.summary or None,
-            _places(step.changes),
-        )
-        for step in steps
-    ]
-    return Table(columns, rows, title)
+    return Table.from_records(steps, columns, title)
+
+
+def _known_run(run: str | None) -> str | None:
+    return run if run_of(run) else None
 
 
 def events_table(title: str, events: Iterable["ChangeEvent"], names: ActorNames) -> Table:
-    """Return a row for each entry of the change log, in the order given."""
+    """Return a row for each change of an aspect, in the given order.
+
+    offset            int64    the position in the change log
+    time              datetime64[ms, UTC]   when the change was stored
+    urn, name, type   string   of the entity that changed
+    aspect, kind      string   kind is the change type: UPSERT, DELETE, …
+    who, actor        string   who made the change, by name and as a URN
+    value             string   the new value, as JSON
+    """
+
+    def read_writer(event: "ChangeEvent") -> str | None:
+        return name_of(event.actor, names) or None
+
     columns = (
-        TableColumn("offset"),
-        *_STAMP,
-        TableColumn("urn", audience="programs"),
-        TableColumn("name", "what", style="bold", detail="urn"),
-        TableColumn("type", audience="programs"),
-        TableColumn("aspect"),
-        TableColumn("kind"),
+        TableColumn("offset", dtype="int64"),
+        TableColumn(
+            "time", "when", lambda event: event.at, folds=True, missing="not known", dtype=TIME
+        ),
+        TableColumn("who", None, read_writer, "people", max_width=20, folds=True),
+        TableColumn("urn", None, lambda event: str(event.urn), "programs"),
+        TableColumn(
+            "name",
+            "what",
+            lambda event: names.get(event.urn) or event.urn.name,
+            style="bold",
+            detail="urn",
+        ),
+        TableColumn("type", None, lambda event: event.urn.entity_type, "programs"),
+        *attributes("aspect", "kind"),
+        TableColumn("who", None, read_writer, "programs"),
+        TableColumn("actor", None, lambda event: event.actor or None, "programs"),
+        TableColumn("value", None, lambda event: json_text(event.value), "programs"),
     )
-    rows = [
-        (
-            *(event.offset, event.at, event.actor or None, name_of(event.actor, names) or None),
-            *(str(event.urn), names.get(event.urn) or event.urn.name, event.urn.entity_type),
-            *(event.aspect, event.kind),
-        )
-        for event in events
-    ]
-    return Table(columns, rows, title)
+    return Table.from_records(events, columns, title)
+
+
+def versions_table(versions: "Versions") -> Table:
+    """Return a row for each version of an aspect, oldest first. The index `time` says when it was
+    written, if known.
+
+    version   int64    the server's number: 0 is the latest, 1 the oldest
+    actor     string   the URN of who wrote it
+    run       string   the ingestion run that wrote it
+    value     string   as JSON
+    """
+    columns = (
+        TableColumn(
+            "time",
+            read=lambda version: version.created and version.created.time,
+            audience="index",
+            dtype=TIME,
+        ),
+        TableColumn("version", read=lambda version: version.number, dtype="int64"),
+        TableColumn("actor", read=lambda version: version.created and version.created.actor),
+        TableColumn("run", read=lambda version: version.run_id),
+        TableColumn("value", read=lambda version: json_text(version.value)),
+    )
+    return Table.from_records(versions.versions[::-1], columns, "versions")
+
+
+def differences_table(diff: "AspectDiff") -> Table:
+    """Return a row for each position at which two versions of an aspect differ.
+
+    path            string   a JSON pointer, with the identifying values of array elements
+    kind            string   added, removed or changed
+    before, after   string   texts unchanged, other values as JSON; missing if there is none
+    """
+    columns = (
+        TableColumn("path", read=lambda change: change.place),
+        TableColumn("kind"),
+        TableColumn("before", read=lambda change: json_text(change.before)),
+        TableColumn("after", read=lambda change: json_text(change.after)),
+    )
+    return Table.from_records(diff, columns, "differences")
+
+
+def runs_table(runs: Iterable["Run"]) -> Table:
+    """Return a row for each ingestion run, in the given order.
+
+    run    string   the run id
+    time   datetime64[ms, UTC]   when it last wrote
+    rows   int64    the number of its versions and points that are still stored
+    """
+    columns = (
+        TableColumn("run", read=lambda run: run.run_id, style="bold"),
+        TableColumn("time", "wrote last", lambda run: run.at, dtype=TIME),
+        TableColumn("rows", "rows left", dtype="int64"),
+    )
+    return Table.from_records(runs, columns, "runs")
 
 
 def _places(changes: Sequence[ValueChange] | None) -> Sequence[str] | None:
@@ -389,53 +477,88 @@ def blame_table(
 
     `blamed` is by field path.
     """
-    rows: list[Sequence[Cell]] = []
-    for column in columns:
-        change = blamed.get(column.path.raw)
-        change_cells = (None,) * 6 if change is None else (*_change(change, names), change.after)
-        rows.append((column.path.raw, column.path.simple, *change_cells))
     heads = (
-        TableColumn("path", audience="programs"),
-        TableColumn("name", "column", max_width=36, folds=True, style="bold"),
-        *_CHANGE,
-        TableColumn("description", folds=True, markdown=True),
+        TableColumn("path", None, lambda pair: pair[0].path.raw, "programs"),
+        TableColumn(
+            "name",
+            "column",
+            lambda pair: pair[0].path.simple,
+            max_width=36,
+            folds=True,
+            style="bold",
+        ),
+        *_change_columns(lambda pair: pair[1], names),
+        TableColumn(
+            "description", read=lambda pair: pair[1] and pair[1].after, folds=True, markdown=True
+        ),
     )
-    return Table(heads, rows, title)
+    pairs = [(column, blamed.get(column.path.raw)) for column in columns]
+    return Table.from_records(pairs, heads, title)
 
 
 def column_changes_table(title: str, changes: Iterable["ColumnChange"], names: ActorNames) -> Table:
-    """Return a row for each change of a column's description, in the order given."""
+    """Return a row for each change of a column's description, in the order given.
+
+    path            string   the field path of the column
+    origin          string   ingested or edited
+    before, after   string   missing if there was no description
+    version         int64    the version of the aspect that made the change
+    time            datetime64[ms, UTC]   when it was written, if known
+    who, actor      string   who wrote it, by name and as a URN
+    run             string   the ingestion run that wrote it
+    """
     columns = (
         TableColumn("path", audience="programs"),
-        TableColumn("name", "column", style="bold"),
-        *_CHANGE,
-        TableColumn("version", audience="programs"),
-        TableColumn("before", audience="programs"),
-        TableColumn("after", "description", markdown=True, missing="taken away"),
+        TableColumn(
+            "name", "column", lambda change: FieldPath(change.path).simple, "printed", style="bold"
+        ),
+        *(
+            replace(column, audience="printed" if column.is_for("people") else "files")
+            for column in _change_columns(_itself, names)
+        ),
+        *attributes("version", "before", audience="files"),
+        TableColumn(
+            "after", "description", audience="printed", markdown=True, missing="taken away"
+        ),
+        *attributes("origin", "before", "after", audience="frames"),
+        TableColumn("version", audience="frames", dtype="int64"),
+        TableColumn(
+            "time",
+            None,
+            lambda change: change.created and change.created.time,
+            "frames",
+            dtype=TIME,
+        ),
+        TableColumn("who", None, lambda change: actor_of(change.created, names) or None, "frames"),
+        TableColumn(
+            "actor", None, lambda change: change.created and change.created.actor, "frames"
+        ),
+        TableColumn("run", None, lambda change: change.run_id, "frames"),
     )
-    rows = [
-        (
-            change.path,
-            FieldPath(change.path).simple,
-            *_change(change, names),
-            change.version,
-            change.before,
-            change.after,
-        )
-        for change in changes
-    ]
-    return Table(columns, rows, title)
+    return Table.from_records(changes, columns, title)
 
 
-_CHANGE: Final = (*_STAMP_AND_RUN, TableColumn("origin"), TableColumn("run", audience="programs"))
+def _itself(change: "ColumnChange") -> "ColumnChange":
+    return change
 
 
-def _change(change: "ColumnChange", names: ActorNames) -> Sequence[Cell]:
-    run = change.run_id if run_of(change.run_id) else None
-    return (*_stamp_cells(change.created, names), change.origin, run)
+def _change_columns(
+    change_of: "Callable[[_Record], ColumnChange | None]", names: ActorNames
+) -> tuple[TableColumn[_Record], ...]:
+    def read_stamp(record: _Record) -> AuditStamp | None:
+        change = change_of(record)
+        return None if change is None else change.created
 
+    def read_origin(record: _Record) -> str | None:
+        change = change_of(record)
+        return None if change is None else change.origin
 
-def _stamp_cells(stamp: AuditStamp | None, names: ActorNames) -> Sequence[Cell]:
-    if stamp is None:
-        return (None, None, None)
-    return (stamp.at if stamp.time > 0 else None, stamp.actor, actor_of(stamp, names) or None)
+    def read_run(record: _Record) -> str | None:
+        change = change_of(record)
+        return None if change is None else _known_run(change.run_id)
+
+    return (
+        *_stamp_columns(read_stamp, names),
+        TableColumn("origin", read=read_origin),
+        TableColumn("run", None, read_run, "programs"),
+    )

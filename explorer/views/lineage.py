@@ -8,12 +8,20 @@ URN.
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from explorer.client.display import counted, line
 from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
-from explorer.views.table import Row, Table, TableColumn, markdown_cell, markdown_table
+from explorer.views.table import (
+    Row,
+    Table,
+    TableColumn,
+    attributes,
+    join_names,
+    markdown_cell,
+    markdown_table,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -37,6 +45,7 @@ __all__ = [
     "TreeLine",
     "change_text",
     "distance",
+    "edges_table",
     "hop_count",
     "is_indirect",
     "label_name",
@@ -186,16 +195,64 @@ def nearest(graph: "nx.DiGraph", roots: Collection[str]) -> tuple[str, ...]:
 def lineage_table(title: str, graph: "nx.DiGraph") -> Table:
     """Return a row for each node of a lineage graph, with the URNs directly upstream; `hops` is
     negative for upstream."""
-    rows: list[Row] = []
-    for urn, attributes in graph.nodes(data=True):
-        name, kind = (
-            attributes.get("column") or attributes.get("name"),
-            attributes.get("kind") or attributes.get("type"),
-        )
-        above = tuple(graph.predecessors(urn))
-        rows.append((urn, name, kind, attributes.get("platform"), attributes.get("hops"), above))
-    names = ("urn", "name", "type", "platform", "hops", "made_from")
-    return Table.of(title, names, rows)
+    columns = (
+        TableColumn("urn", read=lambda node: node[0]),
+        TableColumn("name", read=lambda node: node[1].get("column") or node[1].get("name")),
+        TableColumn("type", read=lambda node: node[1].get("kind") or node[1].get("type")),
+        TableColumn("platform", read=lambda node: node[1].get("platform")),
+        TableColumn("hops", read=lambda node: node[1].get("hops")),
+        TableColumn("made_from", read=lambda node: tuple(graph.predecessors(node[0]))),
+    )
+    return Table.from_records(graph.nodes(data=True), columns, title)
+
+
+class _Edge(Protocol):
+    """A lineage edge: any object with these attributes."""
+
+    @property
+    def upstream(self) -> str | Urn: ...
+
+    @property
+    def downstream(self) -> str | Urn: ...
+
+    @property
+    def relationship(self) -> str: ...
+
+
+def edges_table(edges: "Iterable[_Edge]", summaries: "Mapping[Urn, Entity] | None" = None) -> Table:
+    """Return a row for each lineage edge, in the given order.
+
+    upstream, downstream              string   URNs; data flows from upstream to downstream
+    relationship                      string   DownstreamOf, Consumes, …
+    upstream_name, downstream_name    string   from `summaries`, else from the URN
+    upstream_type, downstream_type    string   the platform's name for it from `summaries`, such as
+                                               View, else the entity type
+    """
+    from explorer.client.entity import Entity
+
+    def entity_of(end: str | Urn) -> "Entity | None":
+        for urn in Urn.parse_all([str(end)]):
+            return (summaries or {}).get(urn) or Entity(urn, {})
+        return None
+
+    def name_of_end(end: str | Urn) -> str:
+        entity = entity_of(end)
+        return str(end) if entity is None else entity.name
+
+    def kind_of_end(end: str | Urn) -> str | None:
+        entity = entity_of(end)
+        return None if entity is None else entity.kind
+
+    columns = (
+        TableColumn("upstream", read=lambda edge: str(edge.upstream)),
+        TableColumn("downstream", read=lambda edge: str(edge.downstream)),
+        TableColumn("relationship", read=lambda edge: edge.relationship or None),
+        TableColumn("upstream_name", read=lambda edge: name_of_end(edge.upstream)),
+        TableColumn("upstream_type", read=lambda edge: kind_of_end(edge.upstream)),
+        TableColumn("downstream_name", read=lambda edge: name_of_end(edge.downstream)),
+        TableColumn("downstream_type", read=lambda edge: kind_of_end(edge.downstream)),
+    )
+    return Table.from_records(edges, columns, "lineage")
 
 
 # The maximum number of references below one entity that get lines of their own.
@@ -448,42 +505,36 @@ class ImpactView:
         `certainty` is `None` for the impact of a whole table; queries and users are of the last 30
         days.
         """
-        rows: list[Row] = [
-            (
-                *(
-                    affected.urn,
-                    affected.name,
-                    affected.type,
-                    affected.kind or affected.type,
-                    affected.platform,
-                    affected.hops,
-                ),
-                *(
-                    affected.queries,
-                    affected.users,
-                    affected.certainty if self.impact.column else None,
-                ),
-                *(
-                    affected.columns,
-                    affected.owners,
-                    affected.domain,
-                    affected.exists,
-                    affected.removed,
-                    affected.deprecated,
-                ),
-            )
-            for affected in self.impact.affected[:top]
-        ]
-        return Table(_AFFECTED, rows, f"what depends on {self.name}")
+        is_of_column = bool(self.impact.column)
+        columns = (
+            *attributes("urn", "name", "type"),
+            TableColumn("kind", None, lambda affected: affected.kind or affected.type, "files"),
+            TableColumn("platform"),
+            TableColumn("hops", dtype="int64"),
+            *attributes("queries", "users", audience="files"),
+            TableColumn(
+                "certainty",
+                None,
+                lambda affected: affected.certainty if is_of_column else None,
+                "files",
+            ),
+            *attributes("columns", "owners", "domain", audience="files"),
+            TableColumn("owners", None, self._owners, "frames"),
+            TableColumn("domain", None, self._domain, "frames"),
+            TableColumn("columns", None, lambda affected: join_names(affected.columns), "frames"),
+            TableColumn("certainty", audience="frames"),
+            *attributes("queries", "users", audience="frames", dtype="Int64"),
+            *attributes("exists", "removed", "deprecated", dtype="bool"),
+        )
+        return Table.from_records(
+            self.impact.affected[:top], columns, f"what depends on {self.name}"
+        )
 
+    def _owners(self, affected: "Affected") -> str | None:
+        return join_names(self.entities[affected.urn].owners)
 
-_AFFECTED: Final = tuple(
-    TableColumn(name)
-    for name in (
-        *("urn", "name", "type", "kind", "platform", "hops", "queries", "users", "certainty"),
-        *("columns", "owners", "domain", "exists", "removed", "deprecated"),
-    )
-)
+    def _domain(self, affected: "Affected") -> str | None:
+        return self.entities[affected.urn].domain or None
 
 
 def _attributes(affected: "Affected") -> dict[str, Any]:
@@ -564,20 +615,25 @@ class PathsView:
 
     def table(self) -> Table:
         """Return a row for each step of each path; `step` 0 is the source."""
-        names = ("way", "step", "urn", "name", "type", "platform", "relationship")
-        rows: list[Row] = []
-        for at, steps in enumerate(self.steps):
-            for number, step in enumerate(steps):
-                entity = step.entity
-                entity_type = next((urn.entity_type for urn in Urn.parse_all([entity.urn])), "")
-                tail = (
-                    entity.name,
-                    entity_type,
-                    entity.platform or None,
-                    step.relationship or None,
-                )
-                rows.append((at, number, entity.urn, *tail))
-        return Table.of("paths", names, rows)
+        columns = (
+            TableColumn("way", read=lambda place: place[0], dtype="int64"),
+            TableColumn("step", read=lambda place: place[1], dtype="int64"),
+            TableColumn("urn", read=lambda place: place[2].entity.urn),
+            TableColumn("name", read=lambda place: place[2].entity.name),
+            TableColumn("type", read=lambda place: _type_of(place[2].entity.urn)),
+            TableColumn("platform", read=lambda place: place[2].entity.platform or None),
+            TableColumn("relationship", read=lambda place: place[2].relationship or None),
+        )
+        places = [
+            (way, number, step)
+            for way, steps in enumerate(self.steps)
+            for number, step in enumerate(steps)
+        ]
+        return Table.from_records(places, columns, "paths")
+
+
+def _type_of(text: str) -> str:
+    return next((urn.entity_type for urn in Urn.parse_all([text])), "")
 
 
 _COMMENT_MARK: Final = "<!-- catalog impact -->"

@@ -4,13 +4,14 @@ folder."""
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from explorer.client.display import line
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import display_name, singular
 from explorer.metadata.urn import Urn
-from explorer.views.table import Table, TableColumn
+from explorer.views.table import TIME, Table, TableColumn, join_names
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -22,12 +23,14 @@ __all__ = [
     "FacetRow",
     "MatchedField",
     "ResultRow",
+    "entities_table",
     "facet_groups",
     "facet_urns",
     "facet_value_label",
     "folder_table",
     "result_row",
     "result_rows",
+    "search_table",
     "sort_label",
 ]
 
@@ -389,3 +392,105 @@ def folder_table(page: "BrowsePage") -> Table:
         for entity in page.entities
     ]
     return Table(columns, (*folders, *entities), page.path)
+
+
+def _names_of(urns: Iterable[Urn]) -> str | None:
+    return join_names(urn.name for urn in urns)
+
+
+def _owner_names(entity: "Entity") -> str | None:
+    return _names_of(Urn.parse_all(owner.owner for owner in entity.owners))
+
+
+_SUMMARY: "Final[Sequence[TableColumn[Entity]]]" = (
+    TableColumn("urn", read=lambda entity: str(entity.urn), dtype="string"),
+    TableColumn("name", dtype="string"),
+    TableColumn("type", read=lambda entity: entity.entity_type, dtype="string"),
+    TableColumn("platform", dtype="string"),
+    TableColumn("description", read=lambda entity: entity.description or None, dtype="string"),
+    TableColumn("edited", read=lambda entity: bool(entity.edited_description), dtype="bool"),
+    TableColumn("owners", read=_owner_names, dtype="string"),
+    TableColumn("tags", read=lambda entity: _names_of(entity.tags), dtype="string"),
+)
+
+
+def entities_table(entities: "Iterable[Entity]") -> Table:
+    """Return a row for each entity, in the given order.
+
+    urn, name, type, platform     string
+    description                   string   the edited description, else the ingested one
+    edited                        bool     whether there is an edited description
+    owners, tags, terms, domain   string   names, joined by ", "
+    removed, deprecated           bool
+
+    Values of aspects that were not read are missing, or false.
+    """
+    columns = (
+        *_SUMMARY,
+        TableColumn("terms", read=lambda entity: _names_of(entity.terms), dtype="string"),
+        TableColumn("domain", read=lambda entity: _names_of(entity.domains), dtype="string"),
+        TableColumn("removed", dtype="bool"),
+        TableColumn("deprecated", read=lambda entity: entity.deprecation is not None, dtype="bool"),
+    )
+    return Table.from_records(entities, columns, "entities")
+
+
+class _Result(NamedTuple):
+    rank: int
+    hit: "Hit"
+    entity: "Entity"
+    measures: "Measures | None"
+
+
+def _of_entity(column: "TableColumn[Entity]") -> TableColumn[_Result]:
+    read = column.read or attrgetter(column.name)
+    return TableColumn(column.name, read=lambda result: read(result.entity), dtype=column.dtype)
+
+
+def _measured(name: str, dtype: str) -> TableColumn[_Result]:
+    return TableColumn(name, read=lambda result: getattr(result.measures, name, None), dtype=dtype)
+
+
+def search_table(
+    hits: "Iterable[Hit]",
+    summaries: "Mapping[Urn, Entity] | None" = None,
+    measures: "Mapping[Urn, Measures] | None" = None,
+    start: int = 0,
+) -> Table:
+    """Return a row for each hit, best first.
+
+    urn, name, type, platform   string
+    description                 string   the edited description, else the ingested one
+    edited                      bool     whether there is an edited description
+    owners, tags                string   names, joined by ", "
+    rows, queries               Int64    of the latest profile; of the last 30 days
+    changed                     datetime64[ms, UTC]   when the dataset or its rows last changed
+    matched                     string   the fields that matched, joined by ", "
+
+    Entities that are not in `summaries` have only what their URN says; those that are not in
+    `measures` have no rows, queries and changed. The index `rank` starts at `start`.
+    """
+    from explorer.client.entity import Entity
+
+    columns = (
+        TableColumn("rank", audience="index", dtype="int64"),
+        *map(_of_entity, _SUMMARY),
+        *(_measured("rows", "Int64"), _measured("queries", "Int64"), _measured("changed", TIME)),
+        TableColumn(
+            "matched",
+            read=lambda result: join_names(
+                dict.fromkeys(match.field for match in result.hit.matched)
+            ),
+            dtype="string",
+        ),
+    )
+    results = [
+        _Result(
+            rank,
+            hit,
+            (summaries or {}).get(hit.urn) or Entity(hit.urn, {}),
+            (measures or {}).get(hit.urn),
+        )
+        for rank, hit in enumerate(hits, start)
+    ]
+    return Table.from_records(results, columns, "results")

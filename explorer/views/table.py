@@ -31,6 +31,8 @@ __all__ = [
     "Table",
     "TableColumn",
     "attributes",
+    "join_names",
+    "json_text",
     "markdown_cell",
     "markdown_table",
     "number_text",
@@ -49,7 +51,17 @@ Cell = str | int | float | bool | datetime | Sequence[str] | None
 
 Row = Sequence[Cell]
 
-Audience = Literal["everyone", "people", "programs", "files", "frames", "index"]
+Audience = Literal["everyone", "people", "programs", "printed", "files", "frames", "index"]
+_Reader = Literal["people", "files", "frames"]
+_READERS: Final[Mapping[Audience, tuple[_Reader, ...]]] = {
+    "everyone": ("people", "files", "frames"),
+    "people": ("people",),
+    "programs": ("files", "frames"),
+    "printed": ("people", "files"),
+    "files": ("files",),
+    "frames": ("frames",),
+    "index": ("frames",),
+}
 
 TIME: Final = "datetime64[ms, UTC]"
 """The `dtype` of times, also of those that are given in milliseconds since 1970."""
@@ -64,8 +76,9 @@ class TableColumn(Generic[_Record]):
 
     `name` is the key in JSON and the header in CSV; `heading` is the header for people, by default
     the name with spaces. `read` returns the value for a record, by default its attribute `name`.
-    `audience` says who gets the column: everyone, only people, only programs, or of these only
-    files (CSV, JSON, …) or only data frames, as a column or as the index. People see at most
+    `audience` says who gets the column: "people", "programs" or "everyone"; of programs only
+    "files" (CSV, JSON, …) or only "frames", or as the "index" of these; "printed" is for people and
+    files. People see at most
     `max_width` cells of a value; a value that `folds` is wrapped instead of cut. `cut` says which
     end of a value is left out where there is no room for all of it. `style` is its text attribute
     for people: "bold", "dim" or "italic". With `markdown` the values are descriptions. `missing` is
@@ -95,13 +108,9 @@ class TableColumn(Generic[_Record]):
         """The header for people."""
         return self.name.replace("_", " ") if self.heading is None else self.heading
 
-    def is_for(self, audience: Audience) -> bool:
+    def is_for(self, audience: _Reader) -> bool:
         """Return whether people, files or frames get the column."""
-        return (
-            self.audience in ("everyone", audience)
-            or (self.audience == "programs" and audience != "people")
-            or (self.audience == "index" and audience == "frames")
-        )
+        return audience in _READERS[self.audience]
 
 
 def attributes(*names: str, audience: Audience = "everyone", dtype: str = "") -> list[TableColumn]:
@@ -109,9 +118,21 @@ def attributes(*names: str, audience: Audience = "everyone", dtype: str = "") ->
     return [TableColumn(name, audience=audience, dtype=dtype) for name in names]
 
 
-def places_for(audience: Audience, columns: Sequence[TableColumn]) -> list[int]:
+def places_for(audience: _Reader, columns: Sequence[TableColumn]) -> list[int]:
     """Return the positions of the columns that people, files or frames get."""
     return [at for at, column in enumerate(columns) if column.is_for(audience)]
+
+
+def json_text(value: Any) -> str | None:
+    """Return a text as it is, and other values as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def join_names(names: Iterable[str]) -> str | None:
+    """Return names as one text; None if there are none."""
+    return ", ".join(names) or None
 
 
 def number_text(value: float, column: TableColumn) -> str:
@@ -229,15 +250,20 @@ def markdown_table(table: Table, rows: Iterable[Row] | None = None) -> Iterator[
         yield _between_bars([markdown_cell(row[at]) for at in for_programs])
 
 
-def to_frame(table: Table, rows: Iterable[Row] | None = None) -> "pd.DataFrame":
-    """Return a data frame with nullable column types."""
+def to_frame(
+    table: Table,
+    rows: Iterable[Row] | None = None,
+    audience: Literal["files", "frames"] = "frames",
+) -> "pd.DataFrame":
+    """Return a data frame with the same columns and types for any number of rows: `string`, `Int64`
+    and `Float64` are nullable, and a missing value is never an empty text or zero."""
     import pandas as pd
 
     row_list = list(table.rows if rows is None else rows)
     columns, index = {}, None
-    for at in places_for("frames", table.columns):
+    for at in places_for(audience, table.columns):
         column, cells = table.columns[at], [_plain(row[at]) for row in row_list]
-        values = pd.Series(cells, dtype=column.dtype or _dtype(cells))
+        values = _to_series(cells, column.dtype or _dtype(cells))
         if column.audience == "index":
             index = pd.Index(values, name=column.name)
         else:
@@ -246,11 +272,24 @@ def to_frame(table: Table, rows: Iterable[Row] | None = None) -> "pd.DataFrame":
     return frame if index is None else frame.set_axis(index)
 
 
+_NO_TIME: Final = -(2**63)  # NumPy's value for NaT
+
+
+def _to_series(cells: Sequence[Any], dtype: str) -> "pd.Series[Any]":
+    """Return the values of a column; times in milliseconds may be far outside the calendar."""
+    import pandas as pd
+
+    if dtype == TIME and any(isinstance(cell, int) for cell in cells):
+        millis = [_NO_TIME if cell is None else cell for cell in cells]
+        return pd.Series(millis, dtype="int64").astype("datetime64[ms]").dt.tz_localize("UTC")
+    return pd.Series(cells, dtype=dtype)
+
+
 def to_parquet(table: Table, rows: Iterable[Row] | None = None) -> bytes:
     """Return a Parquet file. Raises `MissingExtra` if pyarrow is not installed."""
     require_parquet()
     page = io.BytesIO()
-    to_frame(table, rows).to_parquet(page, index=False)
+    to_frame(table, rows, "files").to_parquet(page, index=False)
     return page.getvalue()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
 from explorer.client.display import line
@@ -24,7 +25,7 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.chart import Bar, Bars, Panel, Unit, compact, full_number, on_calendar
 from explorer.views.history import name_of
-from explorer.views.table import Row, Table
+from explorer.views.table import TIME, Row, Table, TableColumn, join_names
 
 if TYPE_CHECKING:
     from explorer.client.records import Timeseries
@@ -43,6 +44,8 @@ __all__ = [
     "column_bars",
     "column_panels",
     "column_profile_table",
+    "column_profiles_table",
+    "column_usage_table",
     "column_values_table",
     "frequency_bars",
     "histogram_bars",
@@ -50,15 +53,19 @@ __all__ = [
     "moves_between",
     "newest_with_columns",
     "profile_table",
+    "profiles_table",
     "quantile_bars",
     "quantile_name",
+    "query_usage_table",
     "read_profiles",
     "row_counts_table",
     "usage_by_day_table",
     "usage_of",
     "usage_panels",
     "usage_table",
+    "usage_windows_table",
     "user_bars",
+    "user_usage_table",
 ]
 
 
@@ -732,3 +739,117 @@ def column_values_table(name: str, column: ColumnHistory) -> Table:
 
 def _numbers(field: FieldProfile) -> Row:
     return tuple(getattr(field, name) for name in _NUMBERS)
+
+
+_TIME: Final[TableColumn] = TableColumn(
+    "time", None, lambda point: point.timestamp_millis, "index", dtype=TIME
+)
+_PART_TIME: Final = replace(_TIME, read=lambda part: part[0].timestamp_millis)
+
+
+def _of_part(name: str, attribute: str = "", dtype: str = "string") -> TableColumn:
+    read = attrgetter(attribute or name)
+    return TableColumn(name, read=lambda part: read(part[1]), dtype=dtype)
+
+
+def usage_windows_table(series: "Timeseries") -> Table:
+    """Return a row for each window of `datasetUsageStatistics`; the index `time` is its start.
+
+    queries   Int64   the number of queries that read the dataset
+    users     Int64   the number of different users of these queries
+    """
+    columns = (
+        _TIME,
+        TableColumn("queries", read=lambda point: point.total_sql_queries, dtype="Int64"),
+        TableColumn("users", read=lambda point: point.unique_user_count, dtype="Int64"),
+    )
+    return Table.from_records(series.usage(), columns, "usage")
+
+
+def column_usage_table(series: "Timeseries") -> Table:
+    """Return a row for each window of `datasetUsageStatistics` and each column used in it.
+
+    path    string
+    count   Int64   how often the column was used
+    """
+    columns = (_PART_TIME, _of_part("path", "field_path"), _of_part("count", dtype="Int64"))
+    uses = [(point, use) for point in series.usage() for use in point.field_counts]
+    return Table.from_records(uses, columns, "usage of columns")
+
+
+def user_usage_table(series: "Timeseries", names: Mapping[Urn, str]) -> Table:
+    """Return a row for each window of `datasetUsageStatistics` and each user with queries in it.
+
+    user      string   a URN, or the email address if there is no URN
+    name      string   from `names`, else from the URN, else as `user`
+    queries   Int64
+    """
+    columns = (
+        _PART_TIME,
+        TableColumn("user", read=lambda part: part[2]),
+        TableColumn("name", read=lambda part: part[2] and name_of(part[2], names)),
+        _of_part("queries", "count", "Int64"),
+    )
+    uses = [
+        (point, use, use.user or use.user_email)
+        for point in series.usage()
+        for use in point.user_counts
+    ]
+    return Table.from_records(uses, columns, "usage by user")
+
+
+def query_usage_table(series: "Timeseries") -> Table:
+    """Return a row for each window of `datasetUsageStatistics` and each of its most frequent
+    queries. How frequent they are is not known.
+
+    query   string   the text of the query
+    """
+    columns = (_PART_TIME, TableColumn("query", read=lambda part: part[1]))
+    queries = [(point, text) for point in series.usage() for text in point.top_sql_queries]
+    return Table.from_records(queries, columns, "queries")
+
+
+def profiles_table(series: "Timeseries") -> Table:
+    """Return a row for each profile in a series of `datasetProfile`.
+
+    rows, columns, bytes   Int64   the size of the dataset
+    """
+    columns = (
+        _TIME,
+        TableColumn("rows", read=lambda point: point.row_count, dtype="Int64"),
+        TableColumn("columns", read=lambda point: point.column_count, dtype="Int64"),
+        TableColumn("bytes", read=lambda point: point.size_in_bytes, dtype="Int64"),
+    )
+    return Table.from_records(series.profiles(), columns, "profiles")
+
+
+def column_profiles_table(series: "Timeseries") -> Table:
+    """Return a row for each profile in a series of `datasetProfile` and each column profiled in it.
+
+    path                                  string
+    unique_count, null_count              Int64
+    unique_proportion, null_proportion    Float64   from 0 to 1
+    min, max, mean, median, stdev         Float64   missing if they are not finite numbers
+    min_text, max_text                    string    as in the profile, such as dates and texts
+    sample_values                         string    joined by ", "
+    """
+
+    def number(name: "Summary") -> TableColumn:
+        return TableColumn(name, read=lambda part: part[1].number(name), dtype="Float64")
+
+    columns = (
+        _PART_TIME,
+        _of_part("path", "field_path"),
+        _of_part("unique_count", dtype="Int64"),
+        _of_part("unique_proportion", dtype="Float64"),
+        _of_part("null_count", dtype="Int64"),
+        _of_part("null_proportion", dtype="Float64"),
+        *(number("min"), number("max"), number("mean"), number("median"), number("stdev")),
+        _of_part("min_text", "min"),
+        _of_part("max_text", "max"),
+        TableColumn("sample_values", read=lambda part: join_names(part[1].sample_values or ())),
+    )
+    profiles = [
+        (point, profile) for point in series.profiles() for profile in point.field_profiles or ()
+    ]
+    return Table.from_records(profiles, columns, "profiles of columns")

@@ -37,8 +37,9 @@ from search import NOUNS
 from service import BARE, Client, serve, stop
 
 from explorer import Catalog
-from explorer.frames import usage_frame
 from explorer.graph import lineage_graph
+from explorer.views.table import to_frame
+from explorer.views.timeseries import usage_windows_table
 
 SIZES = {"1k": 1_000, "10k": 10_000, "100k": 100_000, "1m": 1_000_000}
 PARTS = ("load", "start", "search", "read", "lineage", "series", "write", "busy", "memory", "disk")
@@ -419,7 +420,7 @@ class Suite:
             series = catalog.timeseries(
                 self.made.urn(0), "datasetUsageStatistics", limit=LONG_SERIES
             )
-            found = usage_frame(series)
+            found = to_frame(usage_windows_table(series))
             rows = len(found)
             return found
 

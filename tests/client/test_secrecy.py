@@ -10,11 +10,12 @@ from typing import Any
 import orjson
 import pytest
 
-from explorer import frames
 from explorer.client import Answer, Catalog, Retry
 from explorer.client.http import HttpTransport
 from explorer.errors import CatalogError
 from explorer.metadata import Urn
+from explorer.views.search import entities_table, search_table
+from explorer.views.table import to_csv
 from tests.client.conftest import Site
 
 TOKEN = "s3cret-of-the-secretive"
@@ -57,9 +58,7 @@ def use(catalog: Any, path: Any) -> Any:
     edits = [catalog.describe(TABLE, "written"), catalog.add_link(TABLE, "https://x", "x")]
     entity = catalog.entity(TABLE)
     page = catalog.search("secrecy")
-    (path / "frame.csv").write_text(
-        frames.search_frame(page).to_csv() + frames.entities_frame([entity]).to_csv()
-    )
+    (path / "frame.csv").write_text(to_csv(search_table(page)) + to_csv(entities_table([entity])))
     (path / "given.pickle").write_bytes(pickle.dumps((edits, entity, page)))
     return repr((edits, entity, page, catalog, catalog.core, vars(catalog)))
 

@@ -15,7 +15,6 @@ from IPython.core.formatters import DisplayFormatter
 
 from explorer.errors import InvalidInput
 from explorer.notebook.chart import COLOURS, PanelChart
-from explorer.notebook.view import typed_frame
 from explorer.views.chart import (
     Bar,
     Bars,
@@ -27,6 +26,7 @@ from explorer.views.chart import (
     round_numbers,
     with_gaps,
 )
+from explorer.views.table import Table, TableColumn, to_frame
 
 FIRST = datetime(2026, 3, 2, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -324,7 +324,7 @@ def bars(*, upright: Any = False, **values: Any) -> Any:
 
 
 def frame() -> Any:
-    return typed_frame([(1,)], {"a": "int64"})
+    return to_frame(Table([TableColumn("a", dtype="int64")], [(1,)]))
 
 
 def bundle(shown: Any, **asked: Any) -> Any:

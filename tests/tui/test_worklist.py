@@ -18,6 +18,7 @@ from explorer.stewardship import Stewardship
 from explorer.tui.screens.palette import HelpScreen
 from explorer.tui.screens.stewardship import WorklistScreen
 from explorer.views.stewardship import percent_of
+from explorer.views.table import to_objects
 from tests.conftest import nightly, schema_of
 from tests.tui.conftest import OpenTerminal
 
@@ -44,7 +45,7 @@ def texts_of(catalog: Catalog, urn: Urn) -> dict[str, str]:
 def listed(worklist: WorklistScreen) -> list[object]:
     """The URN of every item that is listed."""
     table = worklist.table()
-    return [row[0] for row in table.rows] if table is not None else []
+    return [row["urn"] for row in to_objects(table)] if table is not None else []
 
 
 async def test_twenty_columns_of_five_tables_are_written_with_one_key_more_than_their_texts(

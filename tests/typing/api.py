@@ -8,7 +8,7 @@ from typing import Any, assert_type
 
 import pandas as pd
 
-from explorer import config, errors, frames
+from explorer import config, errors
 from explorer.client import (
     Abilities,
     Answer,
@@ -114,6 +114,9 @@ from explorer.query import (
     read_filter,
     write_filter,
 )
+from explorer.views import columns, history, lineage, search, timeseries
+from explorer.views import entity as entity_views
+from explorer.views.table import to_frame
 
 TEXT = "urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)"
 TABLE = Urn.dataset("hive", "db.orders")
@@ -585,19 +588,21 @@ def walked_waiting(catalog: Catalog) -> None:
 def tabled(catalog: Catalog, summaries: Mapping[Urn, Entity]) -> None:
     """Everything as a DataFrame."""
     page, table = catalog.search(), catalog.entity(TABLE)
-    assert_type(frames.search_frame(page, summaries), pd.DataFrame)
-    assert_type(frames.entities_frame(summaries.values()), pd.DataFrame)
-    assert_type(frames.schema_frame(table.schema), pd.DataFrame)
-    assert_type(frames.owners_frame(table.owners, {TABLE: "orders"}), pd.DataFrame)
-    assert_type(frames.edges_frame([catalog.relationships(TABLE, "INCOMING")]), pd.DataFrame)
-    assert_type(frames.lineage_frame(catalog.lineage(TABLE).edges, summaries), pd.DataFrame)
-    assert_type(frames.versions_frame(catalog.versions(TABLE, "status")), pd.DataFrame)
-    assert_type(frames.changes_frame(catalog.diff(TABLE, "status")), pd.DataFrame)
-    used, profiled = catalog.usage(TABLE), catalog.profiles(TABLE)
-    assert_type(frames.usage_frame(used), pd.DataFrame)
-    assert_type(frames.column_usage_frame(used), pd.DataFrame)
-    assert_type(frames.profile_frame(profiled), pd.DataFrame)
-    assert_type(frames.column_profile_frame(profiled), pd.DataFrame)
+    tables = [
+        search.search_table(page, summaries),
+        search.entities_table(summaries.values()),
+        columns.columns_table("orders", table.schema),
+        entity_views.owners_table(table.owners, {TABLE: "orders"}),
+        entity_views.edges_table([catalog.relationships(TABLE, "INCOMING")], {}),
+        lineage.edges_table(catalog.lineage(TABLE).edges, summaries),
+        history.versions_table(catalog.versions(TABLE, "status")),
+        history.differences_table(catalog.diff(TABLE, "status")),
+        timeseries.usage_windows_table(catalog.usage(TABLE)),
+        timeseries.column_usage_table(catalog.usage(TABLE)),
+        timeseries.profiles_table(catalog.profiles(TABLE)),
+        timeseries.column_profiles_table(catalog.profiles(TABLE)),
+    ]
+    assert_type(to_frame(tables[0]), pd.DataFrame)
 
 
 def failed(catalog: Catalog) -> str | None:

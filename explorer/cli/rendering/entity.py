@@ -179,12 +179,12 @@ def print_schema(
                 "version": version,
                 "total": len(entity.schema),
                 "documented": entity.schema.documented,
-                "columns": _columns_as_json(entity, columns),
+                "columns": _columns_as_json(columns),
                 "orphans": [orphan.field_path for orphan in entity.schema.orphans],
             }
         )
     elif shown_as == "csv":
-        output.show(columns_table(entity, columns), shown_as)
+        output.show(columns_table("", columns), shown_as)
     elif columns:
         output.print_table(_table(columns, names, flat=not conditions.everything))
     _print_column_totals(entity, columns, version)
@@ -233,12 +233,12 @@ def _describe_column(row: ColumnRow, limit: int) -> Text:
     return words([text, line_text(f"({row.earlier})", "dim")], " ") if row.earlier else text
 
 
-def _columns_as_json(entity: Entity, columns: Sequence[Column]) -> list[dict[str, Any]]:
+def _columns_as_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
     places = [
         {"depth": column.depth, "parent": column.parent.raw if column.parent else None}
         for column in columns
     ]
-    rows = output.as_objects(columns_table(entity, columns))
+    rows = output.as_objects(columns_table("", columns))
     return [row | place for row, place in zip(rows, places, strict=True)]
 
 

@@ -43,7 +43,8 @@ from explorer.query import FilterSyntax
 from explorer.views.columns import ColumnKnowledge, ColumnRow, column_row, parse_column_filter
 from explorer.views.drafts import unsaved_sentence
 from explorer.views.parts import Fold, Part, Say, Title
-from explorer.views.search import SORT_ORDERS
+from explorer.views.search import SORT_ORDERS, search_table
+from explorer.views.table import to_frame
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -752,19 +753,14 @@ class Explorer(EditorWidget):
     @property
     def df(self) -> "pd.DataFrame":
         """Return a row for each ticked result, or if none is ticked, for each on the page; see
-        `explorer.frames.search_frame`. No request."""
-        from explorer import frames
-        from explorer.client.records import SearchPage
-
+        `explorer.views.search.search_table`. No request."""
         with self._session.lock:
             ticked, answer = list(self._session.ticked.values()), self._session.answer
-            words = self._session.search.words
         if not ticked and answer is not None:
-            return frames.search_frame(answer.page, answer.page.summaries, answer.page.measures)
-        hits = tuple(hit for hit, _ in ticked)
+            return answer.page.to_frame()
         entities = {hit.urn: entity for hit, entity in ticked if entity is not None}
         measures = self._session.measures
-        return frames.search_frame(SearchPage(words, 0, len(hits), hits), entities, measures)
+        return to_frame(search_table((hit for hit, _ in ticked), entities, measures))
 
     def search(self, text: str = "", *, filter: str = "") -> None:
         """Run another search, and show it in the inputs of the page."""

@@ -762,7 +762,9 @@ class ColumnsView(Vertical, Tab):
         """Return the columns shown, including those in collapsed records, for a file."""
         if self._entity is None:
             return None
-        return columns_table(self._entity, [row.column for row in self._arrange(())])
+        return columns_table(
+            f"{self._entity.name} columns", [row.column for row in self._arrange(())]
+        )
 
     def _place(self, path: str) -> int | None:
         places = (at for at, column in enumerate(self._shown) if column.column.path.raw == path)

@@ -1,6 +1,7 @@
 """Frames have the columns and dtypes that they are documented to have, for any number of rows."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
@@ -8,7 +9,6 @@ from typing import Any, NamedTuple, cast
 import pandas as pd
 import pytest
 
-from explorer import frames
 from explorer.client.entity import AspectRead, Entity, read_schema
 from explorer.client.records import (
     AspectDiff,
@@ -35,6 +35,9 @@ from explorer.metadata.aspects import (
     read_aspect,
 )
 from explorer.metadata.urn import Urn
+from explorer.views import columns, history, lineage, search, timeseries
+from explorer.views import entity as entity_views
+from explorer.views.table import Table, to_frame
 
 ORDERS = Urn.dataset("hive", "shop.orders")
 MARA = Urn.parse("urn:li:corpuser:mara")
@@ -85,7 +88,7 @@ def test_hits_are_rows_in_order_ranked_from_the_start_of_the_page() -> None:
             globalTags={"tags": [TAG, {"tag": "urn:li:tag:Finance"}]},
         )
     }
-    frame = frames.search_frame(page, summaries)
+    frame = to_frame(search.search_table(page, summaries, start=page.start))
     assert list(frame.index) == [20, 21]
     assert frame[["rows", "queries", "changed"]].isna().all(axis=None)
     first, second = frame.drop(columns=["rows", "queries", "changed"]).to_dict("records")
@@ -105,7 +108,7 @@ def test_hits_are_rows_in_order_ranked_from_the_start_of_the_page() -> None:
 
 
 def test_columns_are_rows_with_both_texts_apart(schema: Any) -> None:
-    frame = frames.schema_frame(schema)
+    frame = to_frame(columns.columns_table("", schema))
     assert list(frame["path"]) == ["a", "a.b"]
     assert list(frame["depth"]) == [0, 1]
     assert list(frame["key"]) == [False, True]
@@ -118,7 +121,7 @@ def test_columns_are_rows_with_both_texts_apart(schema: Any) -> None:
 
 def test_owners_and_edges_are_called_by_the_names_known() -> None:
     owners = [Owner(str(MARA), "DATAOWNER"), Owner("somebody", "NONE")]
-    frame = frames.owners_frame(owners, {MARA: "Mara Lind"})
+    frame = to_frame(entity_views.owners_table(owners, {MARA: "Mara Lind"}))
     assert list(frame["name"]) == ["Mara Lind", "somebody"]
     assert frame["type"].tolist() == ["corpuser", pd.NA]
 
@@ -126,7 +129,7 @@ def test_owners_and_edges_are_called_by_the_names_known() -> None:
         Edges("OUTGOING", 1, (Edge("OwnedBy", MARA),)),
         Edges("INCOMING", 1, (Edge("DownstreamOf", ORDERS),)),
     ]
-    frame = frames.edges_frame(groups, {MARA: "Mara Lind"})
+    frame = to_frame(entity_views.edges_table(groups, {MARA: "Mara Lind"}))
     assert list(frame["direction"]) == ["OUTGOING", "INCOMING"]
     assert list(frame["name"]) == ["Mara Lind", "shop.orders"]
     assert frame["platform"].tolist() == [pd.NA, "hive"]
@@ -137,15 +140,15 @@ def test_usage_is_a_series_in_utc_and_what_is_not_said_is_missing() -> None:
         {"timestampMillis": 0, "totalSqlQueries": 5, "fieldCounts": [_used("a", 2), _used("b", 1)]},
         {"timestampMillis": DAY_MILLIS, "uniqueUserCount": 3},
     )
-    frame = frames.usage_frame(series)
+    frame = to_frame(timeseries.usage_windows_table(series))
     assert frame.index[1] == datetime(1970, 1, 2, tzinfo=UTC)
     assert frame["queries"].tolist() == [5, pd.NA]
     assert frame["users"].tolist() == [pd.NA, 3]
     assert frame["queries"].sum() == 5
     assert frame.resample("2D").sum()["queries"].tolist() == [5]
 
-    columns = frames.column_usage_frame(series)
-    assert columns.groupby("path")["count"].sum().to_dict() == {"a": 2, "b": 1}
+    column_frame = to_frame(timeseries.column_usage_table(series))
+    assert column_frame.groupby("path")["count"].sum().to_dict() == {"a": 2, "b": 1}
 
 
 def test_profiles_are_a_series_for_the_table_and_one_for_its_columns() -> None:
@@ -172,26 +175,28 @@ def test_profiles_are_a_series_for_the_table_and_one_for_its_columns() -> None:
             },
         ),
     )
-    assert frames.profile_frame(series)["rows"].tolist() == [2**40]
-    columns = frames.column_profile_frame(series)
-    row = columns.iloc[0]
-    assert frames.profile_frame(series)["bytes"].tolist() == [2**50]
+    assert to_frame(timeseries.profiles_table(series))["rows"].tolist() == [2**40]
+    column_frame = to_frame(timeseries.column_profiles_table(series))
+    row = column_frame.iloc[0]
+    assert to_frame(timeseries.profiles_table(series))["bytes"].tolist() == [2**50]
     assert (row["path"], row["null_proportion"], row["min"]) == ("a", 0.25, 1.0)
     # A date is no number, and no database writes a number with underscores.
     assert row[["max", "mean"]].tolist() == [pd.NA, pd.NA]
     assert (row["stdev"], row["min_text"], row["max_text"]) == (0.5, "1", "2026-01-01")
     assert row["sample_values"] == "x, y"
-    assert columns["unique_count"].tolist() == [pd.NA]
+    assert column_frame["unique_count"].tolist() == [pd.NA]
 
 
 def test_a_moment_far_outside_the_calendar_is_kept() -> None:
-    frame = frames.usage_frame(usage({"timestampMillis": 253_402_300_800_000 * 10}))
+    frame = to_frame(
+        timeseries.usage_windows_table(usage({"timestampMillis": 253_402_300_800_000 * 10}))
+    )
     assert cast(Any, frame.index).asi8.tolist() == [253_402_300_800_000 * 10]
 
 
 def test_a_point_of_another_shape_is_told_as_the_servers_fault() -> None:
     with pytest.raises(ServerFault, match="DatasetUsageStatistics"):
-        frames.usage_frame(usage({"timestampMillis": "yesterday"}))
+        to_frame(timeseries.usage_windows_table(usage({"timestampMillis": "yesterday"})))
 
 
 class Flow(NamedTuple):
@@ -218,7 +223,7 @@ def test_entities_are_rows_with_all_that_a_list_tells() -> None:
         glossaryTerms={"terms": [{"urn": "urn:li:glossaryTerm:Order"}]},
         deprecation={"deprecated": True, "note": ""},
     )
-    frame = frames.entities_frame([said, entity(MARA)])
+    frame = to_frame(search.entities_table([said, entity(MARA)]))
     first, second = frame.to_dict("records")
     assert (first["description"], first["edited"]) == ("ingested", False)
     assert (first["domain"], first["terms"]) == ("sales", "Order")
@@ -234,8 +239,10 @@ def test_edges_of_lineage_say_both_ends() -> None:
             ORDERS, datasetProperties={"name": "Orders"}, subTypes={"typeNames": ["View"]}
         )
     }
-    frame = frames.lineage_frame(
-        [Flow(str(ORDERS), chart, "Consumes"), Flow("no urn", chart, "")], summaries
+    frame = to_frame(
+        lineage.edges_table(
+            [Flow(str(ORDERS), chart, "Consumes"), Flow("no urn", chart, "")], summaries
+        )
     )
     assert frame["upstream_name"].tolist() == ["Orders", "no urn"]
     assert frame["upstream_type"].tolist() == ["View", pd.NA]
@@ -245,8 +252,12 @@ def test_edges_of_lineage_say_both_ends() -> None:
 
 
 def test_versions_stand_at_the_moment_they_were_written_oldest_first() -> None:
-    frame = frames.versions_frame(
-        versions(Version(0, {"b": "ü"}, AuditStamp(DAY_MILLIS, str(MARA)), "run-2"), Version(1, {}))
+    frame = to_frame(
+        history.versions_table(
+            versions(
+                Version(0, {"b": "ü"}, AuditStamp(DAY_MILLIS, str(MARA)), "run-2"), Version(1, {})
+            )
+        )
     )
     assert frame["version"].tolist() == [1, 0]
     assert frame.index[0] is pd.NaT
@@ -257,7 +268,7 @@ def test_versions_stand_at_the_moment_they_were_written_oldest_first() -> None:
 
 
 def test_changes_are_rows_with_texts_as_they_are() -> None:
-    frame = frames.changes_frame(diff({"a": "x\n", "b": 1}, {"a": "y", "c": [1]}))
+    frame = to_frame(history.differences_table(diff({"a": "x\n", "b": 1}, {"a": "y", "c": [1]})))
     assert frame["path"].tolist() == ["/a", "/b", "/c"]
     assert frame["kind"].tolist() == ["changed", "removed", "added"]
     assert frame["before"].tolist() == ["x\n", "1", pd.NA]
@@ -282,7 +293,9 @@ EVENT = ChangeEvent(
 
 
 def test_changes_of_columns_say_who_and_when() -> None:
-    frame = frames.column_changes_frame([change(), change("ingested", 0)], {MARA: "Mara Berg"})
+    frame = to_frame(
+        history.column_changes_table("", [change(), change("ingested", 0)], {MARA: "Mara Berg"})
+    )
     assert frame["time"].tolist() == [pd.Timestamp("1970-01-02", tz="UTC"), pd.NaT]
     assert frame["who"].tolist() == ["Mara Berg", pd.NA]
     assert frame[["origin", "after", "version", "run"]].iloc[0].tolist() == [
@@ -294,11 +307,13 @@ def test_changes_of_columns_say_who_and_when() -> None:
 
 
 def test_events_and_runs_are_rows_in_order() -> None:
-    events = frames.events_frame([EVENT, replace(EVENT, value=None)], {ORDERS: "Orders"})
+    events = to_frame(
+        history.events_table("", [EVENT, replace(EVENT, value=None)], {ORDERS: "Orders"})
+    )
     assert events["name"].tolist() == ["Orders", "Orders"]
     assert events["who"].tolist() == ["mara", "mara"]
     assert events["value"].tolist() == ['{"removed":true}', pd.NA]
-    runs = frames.runs_frame([Run("nightly", datetime(1970, 1, 2, tzinfo=UTC), 3)])
+    runs = to_frame(history.runs_table([Run("nightly", datetime(1970, 1, 2, tzinfo=UTC), 3)]))
     assert runs.iloc[0].tolist() == ["nightly", pd.Timestamp("1970-01-02", tz="UTC"), 3]
 
 
@@ -308,65 +323,50 @@ def test_users_and_queries_are_rows_for_each_window() -> None:
         "userCounts": [{"user": str(MARA), "count": 3}, {"userEmail": "x@y.example", "count": 1}],
         "topSqlQueries": ["select 1", "select 2"],
     }
-    users = frames.user_usage_frame(usage(window), {MARA: "Mara Berg"})
+    users = to_frame(timeseries.user_usage_table(usage(window), {MARA: "Mara Berg"}))
     assert users["name"].tolist() == ["Mara Berg", "x@y.example"]
     assert users["queries"].tolist() == [3, 1]
-    queries = frames.query_usage_frame(usage(window, {"timestampMillis": 2 * DAY_MILLIS}))
+    queries = to_frame(
+        timeseries.query_usage_table(usage(window, {"timestampMillis": 2 * DAY_MILLIS}))
+    )
     assert queries["query"].tolist() == ["select 1", "select 2"]
     assert queries.index[0] == datetime(1970, 1, 2, tzinfo=UTC)
 
 
-FULL = {
-    "column_changes_frame": lambda: frames.column_changes_frame([change()]),
-    "events_frame": lambda: frames.events_frame([EVENT]),
-    "query_usage_frame": lambda: frames.query_usage_frame(
-        usage({"timestampMillis": 1, "topSqlQueries": ["select 1"]})
-    ),
-    "runs_frame": lambda: frames.runs_frame([Run("nightly", EVENT.at, 3)]),
-    "user_usage_frame": lambda: frames.user_usage_frame(
-        usage({"timestampMillis": 1, "userCounts": [{"user": str(MARA), "count": 1}]})
-    ),
-    "entities_frame": lambda: frames.entities_frame([entity(ORDERS)]),
-    "lineage_frame": lambda: frames.lineage_frame([Flow(str(ORDERS), ORDERS, "DownstreamOf")]),
-    "versions_frame": lambda: frames.versions_frame(versions(Version(0, {}, AuditStamp(1)))),
-    "changes_frame": lambda: frames.changes_frame(diff({}, {"removed": True})),
-    "usage_frame": lambda: frames.usage_frame(usage({"timestampMillis": 1})),
-    "column_usage_frame": lambda: frames.column_usage_frame(
-        usage({"timestampMillis": 1, "fieldCounts": [_used("a", 1)]})
-    ),
-    "profile_frame": lambda: frames.profile_frame(
-        Timeseries("p", 1, ({"timestampMillis": 1, "rowCount": 1},))
-    ),
-    "column_profile_frame": lambda: frames.column_profile_frame(
-        Timeseries("p", 1, ({"timestampMillis": 1, "fieldProfiles": [{"fieldPath": "a"}]},))
-    ),
-    "search_frame": lambda: frames.search_frame(SearchPage("", 0, 1, (Hit(ORDERS),))),
-    "owners_frame": lambda: frames.owners_frame([Owner(str(MARA))]),
-    "edges_frame": lambda: frames.edges_frame([Edges("INCOMING", 1, (Edge("OwnedBy", MARA),))]),
+def name_of_view(describe: Callable[..., Table]) -> str:
+    return f"{describe.__module__.rpartition('.')[2]}.{describe.__name__}"
+
+
+WINDOW = {
+    "timestampMillis": 1,
+    "topSqlQueries": ["select 1"],
+    "userCounts": [{"user": str(MARA), "count": 1}],
+    "fieldCounts": [{"fieldPath": "a", "count": 1}],
 }
-EMPTY = {
-    "column_changes_frame": lambda: frames.column_changes_frame([]),
-    "events_frame": lambda: frames.events_frame([]),
-    "query_usage_frame": lambda: frames.query_usage_frame(usage()),
-    "runs_frame": lambda: frames.runs_frame([]),
-    "user_usage_frame": lambda: frames.user_usage_frame(usage()),
-    "entities_frame": lambda: frames.entities_frame([]),
-    "lineage_frame": lambda: frames.lineage_frame([]),
-    "versions_frame": lambda: frames.versions_frame(versions()),
-    "changes_frame": lambda: frames.changes_frame(diff({}, {})),
-    "usage_frame": lambda: frames.usage_frame(usage()),
-    "column_usage_frame": lambda: frames.column_usage_frame(usage()),
-    "profile_frame": lambda: frames.profile_frame(usage()),
-    "column_profile_frame": lambda: frames.column_profile_frame(usage()),
-    "search_frame": lambda: frames.search_frame(SearchPage("", 0, 0)),
-    "owners_frame": lambda: frames.owners_frame([]),
-    "edges_frame": lambda: frames.edges_frame([]),
+PROFILE = {"timestampMillis": 1, "rowCount": 1, "fieldProfiles": [{"fieldPath": "a"}]}
+TABLES: dict[Callable[..., Table], tuple[tuple[Any, ...], tuple[Any, ...]]] = {
+    entity_views.edges_table: (([Edges("INCOMING", 1, (Edge("OwnedBy", MARA),))], {}), ([], {})),
+    entity_views.owners_table: (([Owner(str(MARA))], {}), ([], {})),
+    history.column_changes_table: (("", [change()], {}), ("", [], {})),
+    history.differences_table: ((diff({}, {"removed": True}),), (diff({}, {}),)),
+    history.events_table: (("", [EVENT], {}), ("", [], {})),
+    history.runs_table: (([Run("nightly", EVENT.at, 3)],), ([],)),
+    history.versions_table: ((versions(Version(0, {}, AuditStamp(1))),), (versions(),)),
+    lineage.edges_table: (([Flow(str(ORDERS), ORDERS, "DownstreamOf")],), ([],)),
+    search.entities_table: (([entity(ORDERS)],), ([],)),
+    search.search_table: (([Hit(ORDERS)],), ([],)),
+    timeseries.column_profiles_table: ((usage(PROFILE),), (usage(),)),
+    timeseries.column_usage_table: ((usage(WINDOW),), (usage(),)),
+    timeseries.profiles_table: ((usage(PROFILE),), (usage(),)),
+    timeseries.query_usage_table: ((usage(WINDOW),), (usage(),)),
+    timeseries.usage_windows_table: ((usage(WINDOW),), (usage(),)),
+    timeseries.user_usage_table: ((usage(WINDOW), {}), (usage(), {})),
 }
 
 
-@pytest.mark.parametrize("name", sorted(FULL))
-def test_no_rows_have_the_columns_and_dtypes_of_some(name: Any) -> None:
-    some, none = FULL[name](), EMPTY[name]()
+@pytest.mark.parametrize("describe", TABLES, ids=name_of_view)
+def test_no_rows_have_the_columns_and_dtypes_of_some(describe: Callable[..., Table]) -> None:
+    some, none = (to_frame(describe(*given)) for given in TABLES[describe])
     assert len(some) == 1
     assert none.empty
     assert some.dtypes.to_dict() == none.dtypes.to_dict()
@@ -374,25 +374,25 @@ def test_no_rows_have_the_columns_and_dtypes_of_some(name: Any) -> None:
     assert some.index.name == none.index.name
 
 
-DTYPES = r"(?:string|bool|int64|Int64|Float64)\b|datetime64\S+ UTC\]"
-
-
-@pytest.mark.parametrize("name", sorted([*FULL, "schema_frame"]))
-def test_every_column_stands_in_the_docstring_with_its_dtype(name: Any, schema: Any) -> None:
-    frame = frames.schema_frame(schema) if name == "schema_frame" else FULL[name]()
+@pytest.mark.parametrize("describe", [*TABLES, columns.columns_table], ids=name_of_view)
+def test_every_column_stands_in_the_docstring_with_its_dtype(
+    describe: Callable[..., Table], schema: Any
+) -> None:
+    given = TABLES[describe][0] if describe in TABLES else ("", schema)
     documented: dict[str, Any] = {}
-    for line in getattr(frames, name).__doc__.splitlines():
+    for line in (describe.__doc__ or "").splitlines():
         found = re.match(
             r" *((?:\w+, )*\w+) {2,}(string|bool|int64|Int64|Float64|datetime64\S+ UTC\])", line
         )
         if found:
             documented |= dict.fromkeys(found[1].split(", "), found[2])
+    frame = to_frame(describe(*given))
     assert documented == {column: str(dtype) for column, dtype in frame.dtypes.items()}
 
 
-@pytest.mark.parametrize("name", sorted(FULL))
-def test_all_times_have_one_resolution(name: Any) -> None:
-    frame = FULL[name]()
+@pytest.mark.parametrize("describe", TABLES, ids=name_of_view)
+def test_all_times_have_one_resolution(describe: Callable[..., Table]) -> None:
+    frame = to_frame(describe(*TABLES[describe][0]))
     kinds = {frame.index.dtype, *frame.dtypes}
     assert {str(kind) for kind in kinds if "datetime" in str(kind)} <= {"datetime64[ms, UTC]"}
 
