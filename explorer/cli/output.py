@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any, Final, Literal
 
 import orjson
@@ -16,12 +15,11 @@ from rich.console import Console, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from explorer.client.display import block, line, moment, visible
-from explorer.metadata.proposal import millis_of
+from explorer.client.display import block, line, visible
 from explorer.metadata.urn import Urn
 from explorer.views import table as values
 from explorer.views.diff import Diff, LineKind
-from explorer.views.table import Table, TableColumn, number_text, places_for
+from explorer.views.table import Table, TableColumn, cell_text, places_for
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
@@ -315,21 +313,7 @@ def print_exactly(text: str) -> None:
 
 
 def _format_cell(value: Cell, column: TableColumn) -> Text:
-    match value:
-        case None:
-            return Text()
-        case Text():
-            return value
-        case bool():
-            return Text("yes" if value else "no", column.style)
-        case int() | float():
-            return Text(number_text(value, column), column.style)
-        case datetime():
-            return Text(moment(millis_of(value)), column.style)
-        case str():
-            return line_text(value, column.style)
-        case _:
-            return line_text(", ".join(value), column.style)
+    return value if isinstance(value, Text) else line_text(cell_text(value, column), column.style)
 
 
 def _widths(

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
 from html import escape
 from itertools import zip_longest
 from math import ceil
@@ -14,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
-from explorer.client.display import block, line, moment
+from explorer.client.display import block, line
 from explorer.errors import MissingExtra
-from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views.diff import DiffLine, LineKind
 from explorer.views.parts import (
@@ -37,7 +35,7 @@ from explorer.views.parts import (
     with_names,
 )
 from explorer.views.table import Cell as Value
-from explorer.views.table import Row, Table, TableColumn, number_text, places_for
+from explorer.views.table import Row, Table, TableColumn, cell_text, places_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,19 +186,9 @@ def table_parts(
 
 def _table_cell(value: Value, column: TableColumn, detail: str, link: str) -> Cell:
     tone = _TONES_OF_STYLES.get(column.style, "plain")
-    match value:
-        case None | "":
-            text, tone = column.missing, "quiet"
-        case bool():
-            text = "yes" if value else "no"
-        case int() | float():
-            text = number_text(value, column)
-        case datetime():
-            text = moment(millis_of(value), utc=True)
-        case str():
-            text = value
-        case _:
-            text = ", ".join(value)
+    text = cell_text(value, column, utc=True)
+    if value is None or value == "":
+        text, tone = column.missing, "quiet"
     markdown = column.markdown and bool(value)
     return Cell(text, detail=detail, link=link, tone=tone, markdown=markdown)
 

@@ -1,6 +1,7 @@
 """What changed since the last visit, as it is shown: sentences, a row for each entry, and diffs."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from explorer.client.display import counted, has_words, line, moment
@@ -84,26 +85,11 @@ def feed_table(
     """
     names = feed.names
     columns = (
+        TableColumn("care", "", _care_mark, "people", max_width=1, style="bold"),
         TableColumn(
-            "care",
-            "",
-            lambda entry: "!" if entry.needs_care else "",
-            "people",
-            max_width=1,
-            style="bold",
+            "what", None, partial(entry_place, feed=feed), "people", 36, folds=True, style="bold"
         ),
-        TableColumn(
-            "what",
-            None,
-            lambda entry: entry_place(entry, feed),
-            "people",
-            max_width=36,
-            folds=True,
-            style="bold",
-        ),
-        TableColumn(
-            "change", None, lambda entry: entry_sentence(entry, names), "people", folds=True
-        ),
+        TableColumn("change", None, partial(entry_sentence, names=names), "people", folds=True),
         TableColumn("at", audience="programs", dtype=TIME),
         TableColumn("actor", None, lambda entry: entry.actor or None, "programs"),
         TableColumn("urn", None, lambda entry: str(entry.urn), "programs"),
@@ -117,27 +103,20 @@ def feed_table(
         TableColumn("likely_column", None, lambda entry: entry.likely, "programs"),
         *attributes("added", "removed", audience="programs"),
     )
+
+    def format_time(entry: FeedEntry) -> str:
+        return format_moment(_millis(entry))
+
     stamp = (
-        TableColumn(
-            "who",
-            None,
-            lambda entry: _who(entry, names),
-            "people",
-            max_width=18,
-            folds=True,
-            style="dim",
-        ),
-        TableColumn(
-            "when",
-            None,
-            lambda entry: format_moment(_millis(entry)),
-            "people",
-            folds=True,
-            style="dim",
-        ),
+        TableColumn("who", None, partial(_who, names=names), "people", 18, True, style="dim"),
+        TableColumn("when", None, format_time, "people", folds=True, style="dim"),
     )
     listed = feed.entries if entries is None else entries
     return Table.from_records(listed, columns if brief else (*columns, *stamp), "changes")
+
+
+def _care_mark(entry: FeedEntry) -> str:
+    return "!" if entry.needs_care else ""
 
 
 def entry_place(entry: FeedEntry, feed: ChangeFeed) -> str:

@@ -403,6 +403,14 @@ def events_table(title: str, events: Iterable["ChangeEvent"], names: ActorNames)
     return Table.from_records(events, columns, title)
 
 
+def _written_at(record: "ColumnChange | Version") -> int | None:
+    return record.created.time if record.created else None
+
+
+def _written_by(record: "ColumnChange | Version") -> str | None:
+    return record.created.actor if record.created else None
+
+
 def versions_table(versions: "Versions") -> Table:
     """Return a row for each version of an aspect, oldest first. The index `time` says when it was
     written, if known.
@@ -413,14 +421,9 @@ def versions_table(versions: "Versions") -> Table:
     value     string   as JSON
     """
     columns = (
-        TableColumn(
-            "time",
-            read=lambda version: version.created and version.created.time,
-            audience="index",
-            dtype=TIME,
-        ),
+        TableColumn("time", None, _written_at, "index", dtype=TIME),
         TableColumn("version", read=lambda version: version.number, dtype="int64"),
-        TableColumn("actor", read=lambda version: version.created and version.created.actor),
+        TableColumn("actor", read=_written_by),
         TableColumn("run", read=lambda version: version.run_id),
         TableColumn("value", read=lambda version: json_text(version.value)),
     )
@@ -522,17 +525,9 @@ def column_changes_table(title: str, changes: Iterable["ColumnChange"], names: A
         ),
         *attributes("origin", "before", "after", audience="frames"),
         TableColumn("version", audience="frames", dtype="int64"),
-        TableColumn(
-            "time",
-            None,
-            lambda change: change.created and change.created.time,
-            "frames",
-            dtype=TIME,
-        ),
+        TableColumn("time", None, _written_at, "frames", dtype=TIME),
         TableColumn("who", None, lambda change: actor_of(change.created, names) or None, "frames"),
-        TableColumn(
-            "actor", None, lambda change: change.created and change.created.actor, "frames"
-        ),
+        TableColumn("actor", None, _written_by, "frames"),
         TableColumn("run", None, lambda change: change.run_id, "frames"),
     )
     return Table.from_records(changes, columns, title)

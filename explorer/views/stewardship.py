@@ -7,7 +7,7 @@ all values under stable names.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from operator import attrgetter
@@ -355,24 +355,13 @@ def worklist_table(worklist: "Worklist") -> Table:
     For programs `column` is the field path, `None` for a table itself. For people tables of the
     same name get a distinction: `orders (hive)`.
     """
-    from explorer.graph.nodes import distinguish_names
-
-    tables = distinguish_names((item.urn, {"name": item.table}) for item in worklist.items)
     columns = (
         TableColumn("weight", audience="people", dtype="int64"),
         TableColumn("used", None, lambda item: item.use, "people", dtype="int64"),
         TableColumn("used_of", "of", _measured_of, "people", style="dim"),
         TableColumn("downstream", None, _downstream, "people", dtype="int64"),
         *attributes("urn", "table", "platform", audience="programs"),
-        TableColumn(
-            "table",
-            None,
-            lambda item: tables[item.urn]["name"],
-            "people",
-            folds=True,
-            style="bold",
-            detail="urn",
-        ),
+        replace(_distinct_names(worklist.items), detail="urn"),
         TableColumn("column", None, _column_or_table, "people", folds=True),
         TableColumn("column", None, _simple_path, "frames"),
         TableColumn("column", None, _exact_path, "files"),
@@ -388,6 +377,17 @@ def worklist_table(worklist: "Worklist") -> Table:
         TableColumn("weight", audience="frames", dtype="int64"),
     )
     return Table.from_records(worklist.items, columns, "worklist")
+
+
+def _distinct_names(records: "Sequence[Item] | Sequence[ConceptColumn]") -> TableColumn:
+    from explorer.graph.nodes import distinguish_names
+
+    tables = distinguish_names((record.urn, {"name": record.table}) for record in records)
+
+    def read_name(record: "Item | ConceptColumn") -> str:
+        return str(tables[record.urn]["name"])
+
+    return TableColumn("table", None, read_name, "people", folds=True, style="bold")
 
 
 def _measured_of(item: "Item") -> str | None:
@@ -487,21 +487,11 @@ def concept_table(concept: "Concept", *, texts: bool = True) -> Table:
     For programs `column` is the field path. People see whether people or ingestion wrote the
     description, and it too with `texts`; tables of the same name get a distinction.
     """
-    from explorer.graph.nodes import distinguish_names
-
-    tables = distinguish_names((column.urn, {"name": column.table}) for column in concept.columns)
     numbers = _variant_numbers(concept)
     columns = (
         TableColumn("variant", "no.", lambda column: numbers[column.text] or None),
         *attributes("urn", "table", "platform", audience="programs"),
-        TableColumn(
-            "table",
-            None,
-            lambda column: tables[column.urn]["name"],
-            "people",
-            folds=True,
-            style="bold",
-        ),
+        _distinct_names(concept.columns),
         TableColumn("column", None, lambda column: column.path.simple, "people", folds=True),
         TableColumn("column", None, lambda column: column.path.raw, "programs"),
         TableColumn("type", max_width=12, style="dim"),
@@ -830,31 +820,19 @@ def proposals_table(
     queue: "Sequence[SharedChangeset]", format_moment: "Callable[[int], str]" = moment
 ) -> Table:
     """Return a table of the changesets stored on the server."""
+
+    def format_time(changeset: "SharedChangeset") -> str:
+        return format_moment(millis_of(changeset.at))
+
     columns = (
         TableColumn("urn", None, lambda changeset: str(changeset.urn), "programs"),
         # All of them fold, so that the widest gives way and no id is cut.
         TableColumn("id", None, lambda changeset: changeset.urn.name, folds=True, style="dim"),
         TableColumn("title", folds=True, style="bold"),
-        TableColumn(
-            "proposed_by", None, lambda changeset: changeset.proposed_by or None, "programs"
-        ),
-        TableColumn(
-            "proposer",
-            "proposed by",
-            lambda changeset: Urn.label(changeset.proposed_by),
-            "people",
-            max_width=18,
-            folds=True,
-        ),
+        TableColumn("proposed_by", None, lambda shared: shared.proposed_by or None, "programs"),
+        TableColumn("proposer", "proposed by", _proposer, "people", max_width=18, folds=True),
         TableColumn("at", audience="programs"),
-        TableColumn(
-            "when",
-            None,
-            lambda changeset: format_moment(millis_of(changeset.at)),
-            "people",
-            folds=True,
-            style="dim",
-        ),
+        TableColumn("when", None, format_time, "people", folds=True, style="dim"),
         TableColumn("edits", audience="programs", dtype="int64"),
         TableColumn("decided", None, _decided_words, "people", folds=True),
         *(
@@ -863,6 +841,10 @@ def proposals_table(
         ),
     )
     return Table.from_records(queue, columns, "Proposals")
+
+
+def _proposer(changeset: "SharedChangeset") -> str:
+    return Urn.label(changeset.proposed_by)
 
 
 def _count_in(state: "ReviewState", changeset: "SharedChangeset") -> int:

@@ -10,7 +10,9 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, overload
 
+from explorer.client.display import moment
 from explorer.errors import MissingExtra
+from explorer.metadata.proposal import millis_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,11 +33,11 @@ __all__ = [
     "Table",
     "TableColumn",
     "attributes",
+    "cell_text",
     "join_names",
     "json_text",
     "markdown_cell",
     "markdown_table",
-    "number_text",
     "places_for",
     "require_parquet",
     "to_csv",
@@ -135,13 +137,30 @@ def join_names(names: Iterable[str]) -> str | None:
     return ", ".join(names) or None
 
 
-def number_text(value: float, column: TableColumn) -> str:
+def _number_text(value: float, column: TableColumn) -> str:
     """Return a number as people see it."""
     if isinstance(value, int):
         return f"{value:,}"
     if column.decimals is not None:
         return f"{value:,.{column.decimals}f}"
     return f"{value:,.6g}" if value % 1 else f"{value:,.0f}"
+
+
+def cell_text(cell: Cell, column: TableColumn, *, utc: bool = False) -> str:
+    """Return a value as people see it; empty if it is unknown."""
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return "yes" if cell else "no"
+        case int() | float():
+            return _number_text(cell, column)
+        case datetime():
+            return moment(millis_of(cell), utc=utc)
+        case str():
+            return cell
+        case _:
+            return ", ".join(cell)
 
 
 @dataclass(frozen=True, slots=True)

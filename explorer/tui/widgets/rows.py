@@ -28,7 +28,7 @@ from textual.widgets import Static
 
 from explorer.tui.actions import bindings
 from explorer.tui.content import block, line, padded, without_start
-from explorer.views.table import Cell, Table, TableColumn, number_text
+from explorer.views.table import Cell, Table, TableColumn, cell_text
 
 if TYPE_CHECKING:
     from explorer.views.diff import Diff, DiffLine, LineKind
@@ -514,17 +514,7 @@ class TableRows(Vertical):
 
 
 def _format_cell(cell: Cell, column: TableColumn) -> str:
-    match cell:
-        case None:
-            return ""
-        case bool():
-            return "yes" if cell else "no"
-        case int() | float():
-            return number_text(cell, column)
-        case str():
-            return line(cell)
-        case _:
-            return line(str(cell))
+    return line(cell_text(cell, column))
 
 
 def _is_number(table: Table, at: int) -> bool:
