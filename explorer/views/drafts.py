@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from explorer.client.display import counted, line
-from explorer.views.table import Table, TableColumn
+from explorer.views.table import TIME, Table, TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,27 +71,14 @@ def drafts_table(drafts: "Sequence[StoredDraft]", process: int) -> Table:
     `text` is the whole text, of which people see the beginning.
     """
     columns = (
-        TableColumn("name", style="bold", detail="urn", dtype="string"),
-        TableColumn("column", dtype="string"),
-        TableColumn("text", audience="programs", dtype="string"),
-        TableColumn("beginning", "text", audience="people"),
-        TableColumn("at", "kept", dtype="datetime64[ms, UTC]"),
-        TableColumn("typed_in", "typed in", dtype="string"),
-        TableColumn("open_elsewhere", audience="programs", dtype="bool"),
-        TableColumn("urn", audience="programs", dtype="string"),
-        TableColumn("path", audience="programs", dtype="string"),
+        TableColumn("name", read=lambda draft: place_words(draft)[0], style="bold", detail="urn"),
+        TableColumn("column", read=lambda draft: place_words(draft)[1]),
+        TableColumn("text", None, lambda draft: draft.draft.text, "programs"),
+        TableColumn("beginning", "text", beginning, "people"),
+        TableColumn("at", "kept", dtype=TIME),
+        TableColumn("typed_in", read=lambda draft: draft_program(draft, process)),
+        TableColumn("open_elsewhere", None, lambda draft: draft.open, "programs", dtype="bool"),
+        TableColumn("urn", None, lambda draft: draft.draft.urn, "programs"),
+        TableColumn("path", None, lambda draft: draft.draft.path, "programs"),
     )
-    rows = [
-        (
-            *place_words(draft),
-            draft.draft.text,
-            beginning(draft),
-            draft.at,
-            draft_program(draft, process),
-            draft.open,
-            draft.draft.urn,
-            draft.draft.path,
-        )
-        for draft in drafts
-    ]
-    return Table(columns, rows, count_sentence(len(drafts)))
+    return Table.from_records(drafts, columns, count_sentence(len(drafts)))

@@ -766,28 +766,34 @@ class SchemaChangesView:
 
     def table(self) -> Table:
         """Return a row for each change; queries are of the last 30 days."""
-        rows: list[Row] = [
-            (
-                *(change_text(impact.change), impact.change.kind, ".".join(impact.change.table)),
-                *(
-                    impact.change.column,
-                    impact.change.before,
-                    impact.change.after,
-                    impact.change.file,
-                ),
-                *(
-                    len(impact.affected),
-                    impact.queries or None,
-                    _first_owners(impact.owners),
-                    impact.owners,
-                ),
-                tuple(view.impact.root for view in impact.impacts),
-                tuple(affected.urn for affected in impact.affected),
-                impact.problem,
-            )
-            for impact in self.impacts
-        ]
-        return Table(_CHANGES, rows, self.title)
+        columns = (
+            TableColumn(
+                "change", read=lambda impact: change_text(impact.change), style="bold", folds=True
+            ),
+            TableColumn("kind", None, lambda impact: impact.change.kind, "programs"),
+            TableColumn("table", None, lambda impact: ".".join(impact.change.table), "programs"),
+            TableColumn("column", None, lambda impact: impact.change.column, "programs"),
+            TableColumn("before", None, lambda impact: impact.change.before, "programs"),
+            TableColumn("after", None, lambda impact: impact.change.after, "programs"),
+            TableColumn("file", read=lambda impact: impact.change.file, folds=True, style="dim"),
+            TableColumn("affects", read=lambda impact: len(impact.affected)),
+            TableColumn("queries", read=lambda impact: impact.queries or None),
+            TableColumn(
+                "owned_by", None, lambda impact: _first_owners(impact.owners), "people", folds=True
+            ),
+            TableColumn("owners", audience="programs"),
+            TableColumn(
+                "datasets",
+                None,
+                lambda impact: [view.impact.root for view in impact.impacts],
+                "programs",
+            ),
+            TableColumn(
+                "affected", None, lambda impact: [node.urn for node in impact.affected], "programs"
+            ),
+            TableColumn("problem", audience="programs"),
+        )
+        return Table.from_records(self.impacts, columns, self.title)
 
     def markdown(self) -> str:
         """Return a comment in Markdown.
@@ -862,21 +868,3 @@ def _first_owners(names: Sequence[str]) -> str:
     more = len(names) - _MOST_OWNERS
     first_names = ", ".join(names[:_MOST_OWNERS])
     return f"{first_names} and {more:,} more" if more > 0 else first_names
-
-
-_CHANGES: Final = (
-    TableColumn("change", style="bold", folds=True),
-    TableColumn("kind", audience="programs"),
-    TableColumn("table", audience="programs"),
-    TableColumn("column", audience="programs"),
-    TableColumn("before", audience="programs"),
-    TableColumn("after", audience="programs"),
-    TableColumn("file", folds=True, style="dim"),
-    TableColumn("affects"),
-    TableColumn("queries"),
-    TableColumn("owned_by", folds=True, audience="people"),
-    TableColumn("owners", audience="programs"),
-    TableColumn("datasets", audience="programs"),
-    TableColumn("affected", audience="programs"),
-    TableColumn("problem", audience="programs"),
-)

@@ -369,29 +369,37 @@ def _rank(group: FacetGroup) -> tuple[int, str]:
     return first, group.label
 
 
+class _FolderEntry(NamedTuple):
+    name: str
+    holds: int | None
+    urn: Urn | None
+    path: str | None
+
+
+def _folder_label(entry: _FolderEntry) -> str:
+    return entry.name if entry.urn else f"{entry.name}/"
+
+
 def folder_table(page: "BrowsePage") -> Table:
     """Return a row for each folder and entity on a page, folders first.
 
     `count` is the number of entities in and below a folder.
     """
     columns = (
-        TableColumn("name", audience="programs", dtype="string"),
-        TableColumn("label", "name", audience="people", style="bold", detail="urn"),
-        TableColumn("kind", dtype="string"),
-        TableColumn("count", "holds", dtype="Int64"),
-        TableColumn("urn", audience="programs", dtype="string"),
-        TableColumn("path", audience="programs", dtype="string"),
+        TableColumn("name", audience="programs"),
+        TableColumn("label", "name", _folder_label, "people", style="bold", detail="urn"),
+        TableColumn("kind", read=lambda entry: entry.urn.entity_type if entry.urn else "folder"),
+        TableColumn("count", "holds", lambda entry: entry.holds, dtype="Int64"),
+        TableColumn("urn", None, lambda entry: entry.urn and str(entry.urn), "programs"),
+        TableColumn("path", audience="programs"),
     )
     above = page.path.rstrip("/")
     folders = [
-        (folder.name, f"{folder.name}/", "folder", folder.count, None, f"{above}/{folder.name}")
+        _FolderEntry(folder.name, folder.count, None, f"{above}/{folder.name}")
         for folder in page.folders
     ]
-    entities = [
-        (entity.name, entity.name, entity.urn.entity_type, None, str(entity.urn), None)
-        for entity in page.entities
-    ]
-    return Table(columns, (*folders, *entities), page.path)
+    entities = [_FolderEntry(entity.name, None, entity.urn, None) for entity in page.entities]
+    return Table.from_records((*folders, *entities), columns, page.path)
 
 
 def _names_of(urns: Iterable[Urn]) -> str | None:

@@ -79,7 +79,7 @@ def state_text(run: "SourceRun | None", now: datetime) -> str:
     """Return the state of a run in a word. A run that has not ended after a day was broken off."""
     if run is None:
         return "never run"
-    begun = datetime.fromtimestamp(run.started_millis / 1_000, UTC)
+    begun = _begun(run)
     if run.status == "RUNNING" and now - begun > _LONGEST:
         return "broken off"
     return _STATES.get(run.status, run.status.lower())
@@ -90,37 +90,30 @@ def sources_table(
 ) -> Table:
     """Return a table of the sources with their last runs."""
     columns = (
-        TableColumn("name", style="bold"),
-        TableColumn("kind"),
-        TableColumn("last_run", missing="never"),
-        TableColumn("state"),
-        TableColumn("datasets", missing="not known"),
-        TableColumn("drift"),
-        TableColumn("skipped"),
-        TableColumn("location"),
-        TableColumn("run_id", audience="programs"),
-        TableColumn("report", audience="programs"),
-        TableColumn("urn", audience="programs"),
+        TableColumn("name", read=lambda pair: pair[0].name, style="bold"),
+        TableColumn("kind", read=lambda pair: pair[0].kind),
+        TableColumn("last_run", read=lambda pair: pair[1] and _begun(pair[1]), missing="never"),
+        TableColumn("state", read=lambda pair: state_text(pair[1], now)),
+        TableColumn("datasets", read=lambda pair: _own_datasets(pair[0]), missing="not known"),
+        TableColumn("drift", read=lambda pair: pair[1].counts.get("drift", 0) if pair[1] else None),
+        TableColumn("skipped", read=lambda pair: pair[1] and pair[1].counts.get("skipped")),
+        TableColumn("location", read=lambda pair: pair[0].location or _NO_LOCATION),
+        TableColumn("run_id", None, lambda pair: pair[1] and pair[1].id, "programs"),
+        TableColumn("report", None, lambda pair: pair[1] and pair[1].report, "programs"),
+        TableColumn("urn", None, lambda pair: str(pair[0].entity), "programs"),
     )
-    rows: list[Row] = [_row(source, run, now) for source, run in sources]
-    return Table(columns, rows, "Sources")
+    return Table.from_records(sources, columns, "Sources")
 
 
-def _row(source: "ConfiguredSource", run: "SourceRun | None", now: datetime) -> Row:
-    begun = None if run is None else datetime.fromtimestamp(run.started_millis / 1_000, UTC)
-    return (
-        source.name,
-        source.kind,
-        begun,
-        state_text(run, now),
-        source.state.count("dataset") if source.is_own else None,
-        run.counts.get("drift", 0) if run else None,
-        run.counts.get("skipped") if run else None,
-        source.location or "run by DataHub's ingestion",
-        run.id if run else None,
-        run.report if run else None,
-        str(source.entity),
-    )
+_NO_LOCATION: Final = "run by DataHub's ingestion"
+
+
+def _begun(run: "SourceRun") -> datetime:
+    return datetime.fromtimestamp(run.started_millis / 1_000, UTC)
+
+
+def _own_datasets(source: "ConfiguredSource") -> int | None:
+    return source.state.count("dataset") if source.is_own else None
 
 
 def drift_text(entry: "DriftEntry") -> str:
@@ -149,29 +142,18 @@ def drift_text(entry: "DriftEntry") -> str:
 def drift_table(runs: "Iterable[SourceRun]") -> Table:
     """Return a table of the changes of tables, newest run first."""
     columns = (
-        TableColumn("run_at", "run"),
-        TableColumn("change"),
-        TableColumn("table", style="bold"),
-        TableColumn("column"),
-        TableColumn("before"),
-        TableColumn("after"),
-        TableColumn("likely", "likely the same"),
-        TableColumn("urn", audience="programs"),
-        TableColumn("run_id", audience="programs"),
+        TableColumn("run_at", "run", lambda pair: _begun(pair[0])),
+        TableColumn("change", read=lambda pair: pair[1].kind),
+        TableColumn("table", read=lambda pair: Urn.parse(pair[1].urn).name, style="bold"),
+        TableColumn("column", read=lambda pair: pair[1].column or None),
+        TableColumn("before", read=lambda pair: pair[1].before or None),
+        TableColumn("after", read=lambda pair: pair[1].after or None),
+        TableColumn("likely", "likely the same", lambda pair: pair[1].likely or None),
+        TableColumn("urn", None, lambda pair: pair[1].urn, "programs"),
+        TableColumn("run_id", None, lambda pair: pair[0].id, "programs"),
     )
-    rows: list[Row] = [
-        (
-            datetime.fromtimestamp(run.started_millis / 1_000, UTC),
-            entry.kind,
-            Urn.parse(entry.urn).name,
-            *(text or None for text in (entry.column, entry.before, entry.after, entry.likely)),
-            entry.urn,
-            run.id,
-        )
-        for run in runs
-        for entry in run.drift
-    ]
-    return Table(columns, rows, "Drift")
+    changes = [(run, entry) for run in runs for entry in run.drift]
+    return Table.from_records(changes, columns, "Drift")
 
 
 def plan_table(plan: "RunPlan") -> Table:

@@ -694,19 +694,15 @@ _NUMBERS: Final = (
 def profile_table(name: str, data: Profiles) -> Table:
     """Return the columns of the latest profile, with notable changes in the week before."""
     at = data.measurements[-1][0] if data.measurements else None
-    rows: list[Row] = [
-        (
-            column.path,
-            FieldPath(column.path).simple,
-            at,
-            *_numbers(column.newest),
-            tuple(column.newest.sample_values or ()),
-            column.drift.words if column.drift else None,
-        )
-        for column in data.columns
-    ]
-    columns = ("path", "name", "measured", *_NUMBERS, "sample_values", "moved")
-    return Table.of(f"{name} profile", columns, rows)
+    columns = (
+        TableColumn("path"),
+        TableColumn("name", read=lambda column: FieldPath(column.path).simple),
+        TableColumn("measured", read=lambda _: at),
+        *(TableColumn(name, read=attrgetter(f"newest.{name}")) for name in _NUMBERS),
+        TableColumn("sample_values", read=lambda column: tuple(column.newest.sample_values or ())),
+        TableColumn("moved", read=lambda column: column.drift and column.drift.words),
+    )
+    return Table.from_records(data.columns, columns, f"{name} profile")
 
 
 def row_counts_table(name: str, data: Profiles) -> Table:

@@ -15,6 +15,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.screens.lineage import ImpactRows
 from explorer.tui.screens.lineage_map import choose_nodes
 from explorer.views.lineage import ImpactView, lineage_entities, lineage_entity, lineage_tree
+from explorer.views.table import places_for
 
 RAW = Urn.dataset("hive", "shop.raw")
 STAGED = Urn.dataset("hive", "staging.orders")
@@ -155,4 +156,5 @@ def test_an_impact_has_one_table_for_every_program(catalog: Catalog, data_dir: P
     view = catalog.dataset(RAW).impact().view
     assert isinstance(view, ImpactView)
     header = shell(data_dir, "impact", str(RAW), "--csv").splitlines()[0]
-    assert header.split(",") == [column.name for column in view.table().columns]
+    columns = view.table().columns
+    assert header.split(",") == [columns[at].name for at in places_for("files", columns)]

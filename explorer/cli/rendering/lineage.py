@@ -15,6 +15,7 @@ from explorer.cli.options import OutputFormat
 from explorer.cli.output import (
     Cell,
     StyledTable,
+    Table,
     TableColumn,
     line_text,
     note,
@@ -913,25 +914,20 @@ def _read_all(
     return urns_by_relationship
 
 
-def _rows(related: Related) -> StyledTable:
-    names = ("direction", "relationship", "urn", "name", "type", "kind", "platform", "exists")
-    rows = []
-    for group in related.groups:
-        for urn in group.urns:
-            about = related.about[str(urn)]
-            rows.append(
-                (
-                    group.direction.lower(),
-                    group.name,
-                    str(urn),
-                    views.lineage_entity(str(urn), about).name,
-                    about["type"],
-                    about.get("kind", about["type"]),
-                    about.get("platform"),
-                    about.get("exists"),
-                )
-            )
-    return StyledTable([TableColumn(name) for name in names], rows)
+def _rows(related: Related) -> Table:
+    about = related.about
+    columns = (
+        TableColumn("direction", read=lambda edge: edge[0].direction.lower()),
+        TableColumn("relationship", read=lambda edge: edge[0].name),
+        TableColumn("urn", read=lambda edge: edge[1]),
+        TableColumn("name", read=lambda edge: views.lineage_entity(edge[1], about[edge[1]]).name),
+        TableColumn("type", read=lambda edge: about[edge[1]]["type"]),
+        TableColumn("kind", read=lambda edge: about[edge[1]].get("kind", about[edge[1]]["type"])),
+        TableColumn("platform", read=lambda edge: about[edge[1]].get("platform")),
+        TableColumn("exists", read=lambda edge: about[edge[1]].get("exists")),
+    )
+    edges = [(group, str(urn)) for group in related.groups for urn in group.urns]
+    return Table.from_records(edges, columns)
 
 
 def read_script_file(name: str) -> str:

@@ -490,7 +490,7 @@ class TableRows(Vertical):
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._table.rows[index]
         cells = [
-            Text(_format_cell(cell, column), column.style)
+            Text(_format_cell(cell, column), column.style) if column.is_for("people") else Text()
             for cell, column in zip(row, self._table.columns, strict=True)
         ]
         return (self._join_cells(cells, width),)
