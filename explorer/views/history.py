@@ -355,14 +355,14 @@ def history_table(
         *_stamp_columns(lambda step: step.version.created, names),
         TableColumn("aspect", audience=audience, max_width=28, folds=True),
         TableColumn("version", "no", lambda step: step.version.number, dtype="int64"),
-        TableColumn("run", None, lambda step: _known_run(step.version.run_id), "programs"),
+        TableColumn("run", None, lambda step: _run_id(step.version.run_id), "programs"),
         TableColumn("summary", "what it changed", lambda step: step.summary or None, folds=True),
         TableColumn("changes", None, lambda step: _places(step.changes), "programs"),
     )
     return Table.from_records(steps, columns, title)
 
 
-def _known_run(run: str | None) -> str | None:
+def _run_id(run: str | None) -> str | None:
     return run if run_of(run) else None
 
 
@@ -403,11 +403,11 @@ def events_table(title: str, events: Iterable["ChangeEvent"], names: ActorNames)
     return Table.from_records(events, columns, title)
 
 
-def _written_at(record: "ColumnChange | Version") -> int | None:
+def _time_of(record: "ColumnChange | Version") -> int | None:
     return record.created.time if record.created else None
 
 
-def _written_by(record: "ColumnChange | Version") -> str | None:
+def _writer_of(record: "ColumnChange | Version") -> str | None:
     return record.created.actor if record.created else None
 
 
@@ -421,9 +421,9 @@ def versions_table(versions: "Versions") -> Table:
     value     string   as JSON
     """
     columns = (
-        TableColumn("time", None, _written_at, "index", dtype=TIME),
+        TableColumn("time", None, _time_of, "index", dtype=TIME),
         TableColumn("version", read=lambda version: version.number, dtype="int64"),
-        TableColumn("actor", read=_written_by),
+        TableColumn("actor", read=_writer_of),
         TableColumn("run", read=lambda version: version.run_id),
         TableColumn("value", read=lambda version: json_text(version.value)),
     )
@@ -525,9 +525,9 @@ def column_changes_table(title: str, changes: Iterable["ColumnChange"], names: A
         ),
         *attributes("origin", "before", "after", audience="frames"),
         TableColumn("version", audience="frames", dtype="int64"),
-        TableColumn("time", None, _written_at, "frames", dtype=TIME),
+        TableColumn("time", None, _time_of, "frames", dtype=TIME),
         TableColumn("who", None, lambda change: actor_of(change.created, names) or None, "frames"),
-        TableColumn("actor", None, _written_by, "frames"),
+        TableColumn("actor", None, _writer_of, "frames"),
         TableColumn("run", None, lambda change: change.run_id, "frames"),
     )
     return Table.from_records(changes, columns, title)
@@ -550,7 +550,7 @@ def _change_columns(
 
     def read_run(record: _Record) -> str | None:
         change = change_of(record)
-        return None if change is None else _known_run(change.run_id)
+        return None if change is None else _run_id(change.run_id)
 
     return (
         *_stamp_columns(read_stamp, names),

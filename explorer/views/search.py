@@ -455,7 +455,7 @@ def _of_entity(column: "TableColumn[Entity]") -> TableColumn[_Result]:
     return TableColumn(column.name, read=lambda result: read(result.entity), dtype=column.dtype)
 
 
-def _measured(name: str, dtype: str) -> TableColumn[_Result]:
+def _measure_column(name: str, dtype: str) -> TableColumn[_Result]:
     return TableColumn(name, read=lambda result: getattr(result.measures, name, None), dtype=dtype)
 
 
@@ -483,7 +483,11 @@ def search_table(
     columns = (
         TableColumn("rank", audience="index", dtype="int64"),
         *map(_of_entity, _SUMMARY),
-        *(_measured("rows", "Int64"), _measured("queries", "Int64"), _measured("changed", TIME)),
+        *(
+            _measure_column("rows", "Int64"),
+            _measure_column("queries", "Int64"),
+            _measure_column("changed", TIME),
+        ),
         TableColumn(
             "matched",
             read=lambda result: join_names(

@@ -358,7 +358,7 @@ def worklist_table(worklist: "Worklist") -> Table:
     columns = (
         TableColumn("weight", audience="people", dtype="int64"),
         TableColumn("used", None, lambda item: item.use, "people", dtype="int64"),
-        TableColumn("used_of", "of", _measured_of, "people", style="dim"),
+        TableColumn("used_of", "of", _use_source, "people", style="dim"),
         TableColumn("downstream", None, _downstream, "people", dtype="int64"),
         *attributes("urn", "table", "platform", audience="programs"),
         replace(_distinct_names(worklist.items), detail="urn"),
@@ -390,7 +390,7 @@ def _distinct_names(records: "Sequence[Item] | Sequence[ConceptColumn]") -> Tabl
     return TableColumn("table", None, read_name, "people", folds=True, style="bold")
 
 
-def _measured_of(item: "Item") -> str | None:
+def _use_source(item: "Item") -> str | None:
     return item.use_of if item.use else None
 
 
@@ -606,7 +606,7 @@ def review_table(items: "Sequence[ReviewItem]") -> Table:
     columns = (
         TableColumn("number", audience="programs", dtype="string"),
         TableColumn("state", audience="programs"),
-        TableColumn("state", None, _marked_state, "people", max_width=10),
+        TableColumn("state", None, _state_with_mark, "people", max_width=10),
         TableColumn("urn", None, lambda item: item.edit.urn, "programs"),
         TableColumn("table", None, lambda item: item.edit.name, folds=True, style="bold"),
         TableColumn("column", None, lambda item: edit_column(item.edit), "people", folds=True),
@@ -628,7 +628,7 @@ def review_table(items: "Sequence[ReviewItem]") -> Table:
     return Table.from_records(items, columns, "review")
 
 
-def _marked_state(item: "ReviewItem") -> str:
+def _state_with_mark(item: "ReviewItem") -> str:
     return f"{STATE_MARKS[item.state]} {item.state}"
 
 
@@ -834,7 +834,7 @@ def proposals_table(
         TableColumn("at", audience="programs"),
         TableColumn("when", None, format_time, "people", folds=True, style="dim"),
         TableColumn("edits", audience="programs", dtype="int64"),
-        TableColumn("decided", None, _decided_words, "people", folds=True),
+        TableColumn("decided", None, _decisions, "people", folds=True),
         *(
             TableColumn(state, None, partial(_count_in, state), "programs", dtype="int64")
             for state in STATES
@@ -851,7 +851,7 @@ def _count_in(state: "ReviewState", changeset: "SharedChangeset") -> int:
     return changeset.counts.get(state, 0)
 
 
-def _decided_words(changeset: "SharedChangeset") -> str:
+def _decisions(changeset: "SharedChangeset") -> str:
     return f"{changeset.edits - _count_in('open', changeset):,} of {changeset.edits:,}"
 
 

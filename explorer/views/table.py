@@ -53,14 +53,17 @@ Cell = str | int | float | bool | datetime | Sequence[str] | None
 
 Row = Sequence[Cell]
 
-Audience = Literal["everyone", "people", "programs", "printed", "files", "frames", "index"]
-_Reader = Literal["people", "files", "frames"]
+Audience = Literal[
+    "everyone", "people", "programs", "printed", "files", "objects", "frames", "index"
+]
+_Reader = Literal["people", "files", "objects", "frames"]
 _READERS: Final[Mapping[Audience, tuple[_Reader, ...]]] = {
-    "everyone": ("people", "files", "frames"),
+    "everyone": ("people", "files", "objects", "frames"),
     "people": ("people",),
-    "programs": ("files", "frames"),
-    "printed": ("people", "files"),
-    "files": ("files",),
+    "programs": ("files", "objects", "frames"),
+    "printed": ("people", "files", "objects"),
+    "files": ("files", "objects"),
+    "objects": ("objects",),
     "frames": ("frames",),
     "index": ("frames",),
 }
@@ -79,8 +82,8 @@ class TableColumn(Generic[_Record]):
     `name` is the key in JSON and the header in CSV; `heading` is the header for people, by default
     the name with spaces. `read` returns the value for a record, by default its attribute `name`.
     `audience` says who gets the column: "people", "programs" or "everyone"; of programs only
-    "files" (CSV, JSON, …) or only "frames", or as the "index" of these; "printed" is for people and
-    files. People see at most
+    "files" (CSV, JSON, …), of these only "objects" (JSON), or only "frames", or as the "index" of
+    these; "printed" is for people and files. People see at most
     `max_width` cells of a value; a value that `folds` is wrapped instead of cut. `cut` says which
     end of a value is left out where there is no room for all of it. `style` is its text attribute
     for people: "bold", "dim" or "italic". With `markdown` the values are descriptions. `missing` is
@@ -238,7 +241,7 @@ def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:
 
 def to_objects(table: Table, rows: Iterable[Row] | None = None) -> list[dict[str, Any]]:
     """Return each row as a dictionary by column name; times are ISO 8601 in UTC."""
-    columns = [(at, table.columns[at].name) for at in places_for("files", table.columns)]
+    columns = [(at, table.columns[at].name) for at in places_for("objects", table.columns)]
     return [
         {
             name: _iso(cell) if isinstance(cell := row[at], datetime) else _plain(cell)

@@ -2,15 +2,15 @@
 they changed."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
-from explorer.client.display import line
+from explorer.client.display import line, moment
 from explorer.errors import UnknownName
 from explorer.metadata.aspects import (
     Camel,
@@ -25,7 +25,7 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.chart import Bar, Bars, Panel, Unit, compact, full_number, on_calendar
 from explorer.views.history import name_of
-from explorer.views.table import TIME, Row, Table, TableColumn, join_names
+from explorer.views.table import TIME, Cell, Row, Table, TableColumn, join_names
 
 if TYPE_CHECKING:
     from explorer.client.records import Timeseries
@@ -42,6 +42,7 @@ __all__ = [
     "Usage",
     "UsageDay",
     "column_bars",
+    "column_measures_table",
     "column_panels",
     "column_profile_table",
     "column_profiles_table",
@@ -50,9 +51,11 @@ __all__ = [
     "frequency_bars",
     "histogram_bars",
     "lacks_columns",
+    "measures_table",
     "moves_between",
     "newest_with_columns",
     "profile_table",
+    "profile_time",
     "profiles_table",
     "quantile_bars",
     "quantile_name",
@@ -849,3 +852,83 @@ def column_profiles_table(series: "Timeseries") -> Table:
         (point, profile) for point in series.profiles() for profile in point.field_profiles or ()
     ]
     return Table.from_records(profiles, columns, "profiles of columns")
+
+
+_Part = TypeVar("_Part")
+
+_MEASURE_ATTRIBUTES: Final = {
+    "nulls": "null_count",
+    "null_proportion": "null_proportion",
+    "distinct": "unique_count",
+    "distinct_proportion": "unique_proportion",
+    "min": "min",
+    "max": "max",
+    "mean": "mean",
+    "median": "median",
+    "stdev": "stdev",
+    "samples": "sample_values",
+}
+
+
+def measures_table(points: "Iterable[TableMeasures]") -> Table:
+    """Return a row for each profile, with the size of the dataset, for people and files."""
+    columns = (
+        *_time_columns(lambda point: point),
+        TableColumn("rows", read=lambda point: point.row_count),
+        TableColumn("columns", read=lambda point: point.column_count),
+        TableColumn("size", None, _size_words, "people"),
+        TableColumn("size_bytes", None, lambda point: point.size_in_bytes, "files"),
+    )
+    return Table.from_records(points, columns, "profiles")
+
+
+def column_measures_table(
+    parts: "Iterable[tuple[TableMeasures, ColumnMeasures]]", *, over_time: bool
+) -> Table:
+    """Return a row for each measured column, for people and files; `over_time` they are of one
+    column at several times."""
+    measured = (
+        *_time_columns(lambda part: part[0]),
+        TableColumn("rows", read=lambda part: part[0].row_count),
+    )
+    measures = [
+        TableColumn(
+            name,
+            None,
+            partial(_measure_of, attribute),
+            "printed" if name in MEASURES else "files",
+            max_width=14,
+        )
+        for name, attribute in _MEASURE_ATTRIBUTES.items()
+    ]
+    path = TableColumn(
+        "path", None, lambda part: part[1].field_path, "objects" if over_time else "files"
+    )
+    columns = (*(measured if over_time else ()), path, *measures)
+    return Table.from_records(parts, columns, "profiles of columns")
+
+
+def _measure_of(attribute: str, part: "tuple[TableMeasures, ColumnMeasures]") -> Cell:
+    value: Cell = getattr(part[1], attribute)
+    return value
+
+
+def profile_time(point: "TableMeasures") -> str:
+    """Return when a profile was measured, in UTC."""
+    return moment(point.timestamp_millis, utc=True).removesuffix(" UTC")
+
+
+def _size_words(point: "TableMeasures") -> str:
+    return "" if point.size_in_bytes is None else full_number(point.size_in_bytes, "bytes")
+
+
+def _time_columns(
+    point_of: "Callable[[_Part], TableMeasures]",
+) -> "tuple[TableColumn[_Part], ...]":
+    return (
+        TableColumn("measured", None, lambda part: profile_time(point_of(part)), "people"),
+        TableColumn("measured_at", None, lambda part: point_of(part).at, "files"),
+        TableColumn(
+            "timestamp_millis", None, lambda part: point_of(part).timestamp_millis, "objects"
+        ),
+    )

@@ -75,12 +75,14 @@ from explorer.views.parts import (
     Web,
 )
 from explorer.views.timeseries import (
-    ColumnMeasures,
     TableMeasures,
     Usage,
+    column_measures_table,
     column_panels,
     lacks_columns,
+    measures_table,
     newest_with_columns,
+    profile_time,
     usage_panels,
 )
 
@@ -724,25 +726,6 @@ def _aspect_as_json(aspect: AspectRead) -> dict[str, object]:
 _PROFILE_ASPECT: Final = "datasetProfile"
 _WIDE_PROFILE: Final = 130
 
-# Column names in the output, with the attributes of the records that they show.
-_COLUMN_MEASURES: Final = {
-    "nulls": "null_count",
-    "null_proportion": "null_proportion",
-    "distinct": "unique_count",
-    "distinct_proportion": "unique_proportion",
-    "min": "min",
-    "max": "max",
-    "mean": "mean",
-    "median": "median",
-    "stdev": "stdev",
-    "samples": "sample_values",
-}
-_TABLE_MEASURES: Final = {
-    "rows": "row_count",
-    "columns": "column_count",
-    "size_bytes": "size_in_bytes",
-}
-
 
 def read_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -> Timeseries:
     """Return the profiles of a period, oldest first, or only the latest profile; if that has no
@@ -765,15 +748,18 @@ def print_newest_profile(urn: str, series: Timeseries, shown_as: OutputFormat | 
     points = series.records(TableMeasures)
     point = points[-1] if points else None
     of_columns = newest_with_columns(points)
-    fields = (of_columns.field_profiles or ()) if of_columns else ()
-    columns = [_column_profile_as_dict(field) for field in fields]
+    fields = (
+        [(of_columns, field) for field in of_columns.field_profiles or ()] if of_columns else []
+    )
+    table = column_measures_table(fields, over_time=False)
+    columns = output.as_objects(table)
     if shown_as == "json":
         measured = of_columns.at if of_columns else None
         at = {"columns_measured_at": measured.isoformat() if measured else None}
-        value = {"urn": urn, **_profile_as_dict(point), **at, "columns": columns} if point else None
-        print_json(value)
+        (about,) = output.as_objects(measures_table([point])) if point else (None,)
+        print_json(about and {"urn": urn, **about, **at, "columns": columns})
     elif shown_as == "csv":
-        _print_profiles_as_csv(("path", *_COLUMN_MEASURES), columns)
+        output.show(table, shown_as)
     elif point:
         _print_profile_summary(point)
         _print_profiled_columns(columns)
@@ -781,7 +767,7 @@ def print_newest_profile(urn: str, series: Timeseries, shown_as: OutputFormat | 
         note("this dataset has no profile")
     else:
         is_older = of_columns is not None and of_columns is not point
-        when = f", last on {_format_profile_time(of_columns)}" if of_columns and is_older else ""
+        when = f", last on {profile_time(of_columns)}" if of_columns and is_older else ""
         note(f"\n{counted(len(columns), 'column')} profiled{when}")
 
 
@@ -790,23 +776,8 @@ def print_profiles(
 ) -> None:
     """Print the rows, columns and size of each profile, newest first."""
     points = series.records(TableMeasures)[::-1]
-    profiles = [_profile_as_dict(point) for point in points]
-    if shown_as == "json":
-        print_json({"urn": urn, "truncated": series.truncated, "profiles": profiles})
-    elif shown_as == "csv":
-        _print_profiles_as_csv(("measured_at", *_TABLE_MEASURES), profiles)
-    elif profiles:
-        rows = [
-            (
-                _format_profile_time(point),
-                point.row_count,
-                point.column_count,
-                _size(point.size_in_bytes),
-            )
-            for point in points
-        ]
-        output.print_table(output.StyledTable.of(("measured", "rows", "columns", "size"), rows))
-    _print_profile_totals(series, len(profiles), period)
+    output.show(measures_table(points), shown_as, "profiles", urn=urn, truncated=series.truncated)
+    _print_profile_totals(series, len(points), period)
 
 
 def print_column_profiles(
@@ -826,27 +797,9 @@ def print_column_profiles(
             texts.append((point, point.columns[exact]))
     if known_columns and not texts:
         raise UnknownName("column in these profiles", path, known_columns)
-    rows = [
-        {**_profile_as_dict(point), **_column_profile_as_dict(column)} for point, column in texts
-    ]
-    if shown_as == "json":
-        measures = ("measured_at", "timestamp_millis", "rows", "path", *_COLUMN_MEASURES)
-        profiles = [{name: row[name] for name in measures} for row in rows]
-        print_json({"urn": urn, "truncated": series.truncated, "profiles": profiles})
-    elif shown_as == "csv":
-        _print_profiles_as_csv(("measured_at", "rows", *_COLUMN_MEASURES), rows)
-    elif texts:
-        cells = [
-            (
-                _format_profile_time(point),
-                point.row_count,
-                *(row[name] for name in _TRACKED_MEASURES),
-            )
-            for (point, _), row in zip(texts, rows, strict=True)
-        ]
-        columns = [output.TableColumn("measured"), output.TableColumn("rows")]
-        columns += [output.TableColumn(name, max_width=14) for name in _TRACKED_MEASURES]
-        output.print_table(output.StyledTable(columns, cells))
+    table = column_measures_table(texts, over_time=True)
+    output.show(table, shown_as, "profiles", urn=urn, truncated=series.truncated)
+    if shown_as is None and texts:
         for panel in column_panels(texts[0][1]):
             _print_panel(panel, _MOST_VALUES)
     _print_profile_totals(series, len(texts), period)
@@ -873,20 +826,12 @@ def _print_panel(panel: Panel, top: int | None = None) -> None:
         console.print(text.append(bar, "cyan"), no_wrap=True, overflow="crop")
 
 
-def _print_profiles_as_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    cells = [[row[name] for name in names] for row in rows]
-    output.show(output.StyledTable.of(names, cells), "csv")
-
-
-_TRACKED_MEASURES: Final = ("nulls", "distinct", "min", "max", "mean", "median")
-
-
 def _print_profile_summary(point: TableMeasures) -> None:
     rows, columns, partition = point.row_count, point.column_count, point.partition
     results().print(
         words(
             [
-                Text(f"measured {_format_profile_time(point)}"),
+                Text(f"measured {profile_time(point)}"),
                 Text("" if rows is None else f"{rows:,} rows"),
                 Text("" if columns is None else f"{columns:,} columns"),
                 Text(_size(point.size_in_bytes)),
@@ -952,26 +897,9 @@ def _count_and_share(count: int | None, proportion: float | None) -> str:
     return number or share or "?"
 
 
-def _column_profile_as_dict(column: ColumnMeasures) -> dict[str, Any]:
-    measures = {name: getattr(column, attribute) for name, attribute in _COLUMN_MEASURES.items()}
-    return {"path": column.field_path, **measures}
-
-
-def _profile_as_dict(point: TableMeasures) -> dict[str, Any]:
-    return {
-        "measured_at": point.at.isoformat() if point.at else None,
-        "timestamp_millis": point.timestamp_millis,
-        **{name: getattr(point, attribute) for name, attribute in _TABLE_MEASURES.items()},
-    }
-
-
 def _find_by_simple_path(path: str, fields: Mapping[str, Any]) -> str | None:
     same = [exact for exact in fields if FieldPath(exact).simple == path]
     return same[0] if len(same) == 1 else None
-
-
-def _format_profile_time(point: TableMeasures) -> str:
-    return moment(point.timestamp_millis, utc=True).removesuffix(" UTC")
 
 
 def _size(count: int | None) -> str:
