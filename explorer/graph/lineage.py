@@ -66,6 +66,7 @@ __all__ = [
     "lineage_graph",
     "merged",
     "read_columns",
+    "read_columns_between",
     "read_lineage",
     "split_column",
     "walk",
@@ -179,6 +180,8 @@ def merged(upstream: "nx.DiGraph", downstream: "nx.DiGraph") -> "nx.DiGraph":
         total=sum(attributes["total"] for attributes in facts),
         truncated="; ".join(reasons) or None,
     )
+    if "roots" in upstream.graph:
+        _describe_columns(graph, sorted({root for side in facts for root in side["roots"]}))
     return graph
 
 
@@ -359,20 +362,50 @@ async def read_columns(
     catalog: "AsyncCatalog",
     urn: str | Urn,
     column: str | None = None,
-    direction: Flow = "DOWNSTREAM",
+    direction: Extent = "DOWNSTREAM",
     *,
     hops: int = 3,
     limit: int | None = None,
 ) -> "nx.DiGraph":
-    """Return the graph of the columns downstream or upstream of a column, up to `hops` tables away.
+    """Return the graph of the columns downstream and upstream of a column, up to `hops` tables
+    away.
 
     It starts at the column with this path (exact, or without types if that is unambiguous), or at
     all columns of the dataset. The graph has the attributes of a lineage graph, and in
-    `graph.graph["guesses"]` the number of guessed edges. One request if the server traverses
-    lineage, and one for each hundred tables. Raises `UnknownName` for a column that does not exist.
+    `graph.graph["guesses"]` the number of guessed edges. For each direction one request if the
+    server traverses lineage, and one for each hundred tables. Raises `UnknownName` for a column
+    that does not exist.
     """
-    tables = await read_lineage(catalog, urn, direction, hops=hops, limit=limit)
-    return await columns_along(catalog, tables, column)
+
+    async def one_side(flow: Flow) -> Any:
+        tables = await read_lineage(catalog, urn, flow, hops=hops, limit=limit)
+        return await columns_along(catalog, tables, column)
+
+    if direction == "BOTH":
+        return merged(*await gather_limited((one_side("UPSTREAM"), one_side("DOWNSTREAM")), 2))
+    return await one_side(direction)
+
+
+async def read_columns_between(
+    catalog: "AsyncCatalog", tables: "nx.DiGraph", source: str, target: str
+) -> "nx.DiGraph":
+    """Return the columns that flow along one edge of a lineage graph. If one end is a job, those of
+    the tables that it connects are included. One request."""
+    near = {source, target}
+    if tables.nodes[source].get("type") == "dataJob":
+        near.update(tables.pred[source])
+    if tables.nodes[target].get("type") == "dataJob":
+        near.update(tables.succ[target])
+    columns = column_graph(
+        tables.subgraph(near), await catalog.entities(Urn.parse_all(near), COLUMN_ASPECTS)
+    )
+    edges = [
+        (up, down)
+        for up, down in columns.edges
+        if {columns.nodes[end].get("dataset", end) for end in (up, down)} <= near
+    ]
+    part: nx.DiGraph = columns.edge_subgraph(edges).copy()
+    return part
 
 
 async def columns_along(
@@ -399,9 +432,14 @@ async def columns_along(
     reached = {node: sign * far for far, layer in enumerate(layers) for node in layer}
     part = graph.subgraph(reached).copy()
     nx.set_node_attributes(part, reached, "hops")
-    part.graph.update(tables.graph, root=str(start), column=column, roots=sorted(roots))
-    part.graph["guesses"] = sum(1 for *_, guess in part.edges.data("guess") if guess)
+    part.graph.update(tables.graph, root=str(start), column=column)
+    _describe_columns(part, sorted(roots))
     return part
+
+
+def _describe_columns(graph: "nx.DiGraph", roots: list[str]) -> None:
+    guesses = sum(1 for *_, guess in graph.edges.data("guess") if guess)
+    graph.graph.update(roots=roots, guesses=guesses)
 
 
 def certain_columns(columns: "nx.DiGraph") -> set[str]:

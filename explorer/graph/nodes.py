@@ -5,8 +5,10 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from explorer.client.display import line
 from explorer.client.entity import SUMMARY_ASPECTS, Entity
 from explorer.errors import InvalidInput, InvalidUrn, UnknownName
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 
@@ -25,6 +27,7 @@ __all__ = [
     "distinctions",
     "distinguish_names",
     "identity",
+    "kind_and_platform",
     "matches",
     "read_details",
     "select",
@@ -93,6 +96,16 @@ def attributes_of(urns: Iterable[str], entities: Mapping[Urn, Entity]) -> dict[s
     """
     stored = {str(urn): details(entity) for urn, entity in entities.items() if entity.exists}
     return {urn: {**identity(urn), **stored.get(urn, {}), "exists": urn in stored} for urn in urns}
+
+
+_LONGEST_FACT = 30
+
+
+def kind_and_platform(attributes: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the kind and the platform of a node, in words; both may be empty."""
+    kind = singular(str(attributes.get("kind") or attributes.get("type") or ""))
+    platform = str(attributes.get("platform") or "")
+    return line(kind, _LONGEST_FACT), line(platform, _LONGEST_FACT)
 
 
 def distinctions(nodes: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:

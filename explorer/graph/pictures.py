@@ -10,8 +10,7 @@ from unicodedata import east_asian_width
 
 from explorer.client.display import line
 from explorer.graph.layout import Box, Layout, Point, Size, Spacing, lay_out_pairs
-from explorer.graph.nodes import check_directed, distinguish_names
-from explorer.metadata.names import singular
+from explorer.graph.nodes import check_directed, distinguish_names, kind_and_platform
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -21,8 +20,11 @@ __all__ = [
     "PictureContent",
     "State",
     "box_size",
+    "colour",
+    "curve",
     "label",
     "nearest",
+    "shorten_name",
     "state",
     "text_width",
     "to_dot",
@@ -251,7 +253,7 @@ def to_svg(
         if pair in guesses:
             dashes = ' stroke-dasharray="4 4"' if guesses[pair] else ""
             pieces.append(
-                f'<path d="{_curve(route.points)}" fill="none" stroke="#8A949C" '
+                f'<path d="{curve(route.points)}" fill="none" stroke="#8A949C" '
                 f'stroke-width="1.3" marker-end="url(#tip)"{dashes}/>'
             )
     pieces += [
@@ -312,28 +314,30 @@ def _choose(
     return PictureContent(nodes, edges if layout else edges[:most_edges], cut)
 
 
+def shorten_name(name: str) -> str:
+    """Return a name that fits a box. The end of a dotted name says more than its beginning."""
+    return name if len(name) <= _NAME_LIMIT else "…" + name[1 - _NAME_LIMIT :]
+
+
+def colour(attributes: Mapping[str, Any]) -> str:
+    """Return the colour of a node's type."""
+    return COLOURS.get(str(attributes.get("type")), _OTHER)
+
+
 def _words(urn: str, attributes: Mapping[str, Any]) -> tuple[str, str]:
-    name = label(urn, attributes, 400)
-    if len(name) > _NAME_LIMIT:
-        # The end of a dotted name is more informative than its beginning.
-        name = "…" + name[1 - _NAME_LIMIT :]
-    kinds = (
-        singular(str(attributes.get("kind") or attributes.get("type") or "")),
-        attributes.get("platform"),
-    )
-    facts = [line(kind, _NAME_LIMIT) for kind in kinds if isinstance(kind, str) and kind]
+    facts = list(filter(None, kind_and_platform(attributes)))
     if state(attributes) != "plain":
         facts.append("removed" if state(attributes) == "removed" else "only named by others")
     elif attributes.get("deprecated") is True:
         facts.append("deprecated")
-    return name, " · ".join(facts)
+    return shorten_name(label(urn, attributes, 400)), " · ".join(facts)
 
 
 def _draw_box(box: Box, urn: str, attributes: Mapping[str, Any], is_root: bool) -> str:
     name, below = _words(urn, attributes)
     kind = state(attributes)
-    colour = COLOURS.get(str(attributes.get("type")), _OTHER)
-    frame = "#1B1F23" if is_root else colour
+    tint = colour(attributes)
+    frame = "#1B1F23" if is_root else tint
     thick = "2.5" if is_root else "1.2"
     dashes = ' stroke-dasharray="4 3"' if kind == "ghost" else ""
     struck = ' text-decoration="line-through"' if kind == "removed" else ""
@@ -345,7 +349,7 @@ def _draw_box(box: Box, urn: str, attributes: Mapping[str, Any], is_root: bool) 
         f"<title>{_escape_xml(line(urn))}</title>"
         f'<rect width="{box.width:.1f}" height="{box.height:.1f}" rx="5" fill="#FBFCFD" '
         f'stroke="{frame}" stroke-width="{thick}"{dashes}/>'
-        f'<rect x="1.5" y="5" width="4" height="{box.height - 10:.1f}" rx="2" fill="{colour}"/>'
+        f'<rect x="1.5" y="5" width="4" height="{box.height - 10:.1f}" rx="2" fill="{tint}"/>'
         f'<text x="12" y="17" font-weight="600" fill="#1B1F23"{struck}{fit_name}>'
         f"{_escape_xml(name)}</text>"
         f'<text x="12" y="32" font-size="10" fill="#56646F"{fit_below}>'
@@ -364,10 +368,12 @@ def _fit(wide: float, room: float) -> str:
     return f' textLength="{room:.0f}" lengthAdjust="spacingAndGlyphs"' if wide > room else ""
 
 
-def _curve(points: Sequence[Point]) -> str:
-    """Return the path through the points, curved between layers."""
+def curve(points: Sequence[Point], tip: float = 0) -> str:
+    """Return the path through the points, curved between layers, with an open arrow head of the
+    size `tip`."""
     (x, y), *rest = points
     commands = [f"M{x:.1f} {y:.1f}"]
+    back = -tip
     for to_x, to_y in rest:
         if to_y == y:
             commands.append(f"H{to_x:.1f}")
@@ -376,5 +382,10 @@ def _curve(points: Sequence[Point]) -> str:
         else:
             middle = (x + to_x) / 2
             commands.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}")
+        back = back if to_x == x else tip if to_x < x else -tip
         x, y = to_x, to_y
+    if tip:
+        commands.append(
+            f"M{x + back:.1f} {y - 3.5:.1f}L{x:.1f} {y:.1f}L{x + back:.1f} {y + 3.5:.1f}"
+        )
     return "".join(commands)

@@ -24,6 +24,7 @@ from explorer.errors import (
     NotSignedIn,
     StorageFault,
     StorageFull,
+    Superseded,
     Unreachable,
     Unusable,
 )
@@ -266,6 +267,13 @@ class TerminalSession:
                 urn: entities[urn].name if urn in entities else urn.name for urn in unknown
             }
 
+    @property
+    def opened(self) -> "AsyncCatalog":
+        """Return the client, which is there once anything was read."""
+        if self._catalog is None:
+            raise RuntimeError("the client was not created")
+        return self._catalog
+
     async def catalog(self) -> "AsyncCatalog":
         """Return the client, created on first use, so that its import does not delay the first
         frame."""
@@ -420,6 +428,9 @@ class TerminalSession:
                 self._unread.pop(where, None)
                 self._retried.discard(where)
             self._stand(self._status_of_answers())
+        except Superseded:
+            # What took its place is reported.
+            pass
         except CatalogError as error:
             self._stand(self._status_after(error))
             self._note_failure(sentence_of(error), where, again)

@@ -7,10 +7,13 @@ URN.
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from explorer.client.display import counted, line
+from explorer.client.records import Flow
 from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
 from explorer.views.table import (
@@ -33,18 +36,26 @@ if TYPE_CHECKING:
 __all__ = [
     "CERTAINTY",
     "CERTAINTY_NOTES",
+    "FACETS",
+    "FACT_SEPARATOR",
     "MAX_DRAWN",
     "MAX_NEIGHBOURS_DRAWN",
     "NEIGHBOURS_UNFOLDED",
+    "SIDES",
     "ChangeImpact",
+    "Edge",
     "ImpactView",
     "LineageEntity",
+    "LineageNode",
+    "Neighbourhood",
     "PathStep",
     "PathsView",
     "SchemaChangesView",
     "TreeLine",
     "change_text",
+    "choose_nodes",
     "distance",
+    "edges_between",
     "edges_table",
     "hop_count",
     "is_indirect",
@@ -53,7 +64,9 @@ __all__ = [
     "lineage_entity",
     "lineage_table",
     "lineage_tree",
+    "near",
     "nearest",
+    "path_edges",
     "states",
 ]
 
@@ -253,6 +266,194 @@ def edges_table(edges: "Iterable[_Edge]", summaries: "Mapping[Urn, Entity] | Non
         TableColumn("downstream_type", read=lambda edge: kind_of_end(edge.downstream)),
     )
     return Table.from_records(edges, columns, "lineage")
+
+
+NodeState = Literal["plain", "root", "ghost", "removed", "more"]
+Edge = tuple[str, str]
+SIDES: Final[tuple[Flow, Flow]] = ("UPSTREAM", "DOWNSTREAM")
+FACETS: Final = ("type", "platform")
+"""What nodes can be left out by."""
+
+FACT_SEPARATOR: Final = " · "
+
+
+@dataclass(frozen=True, slots=True)
+class LineageNode:
+    """A node of a drawing: an entity, a column, or a placeholder for `hidden` neighbours of
+    `owner`."""
+
+    id: str
+    name: str
+    fact: str = ""
+    state: NodeState = "plain"
+    hidden: int = 0
+    owner: str = ""
+    upstream: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The part of a lineage graph that is drawn. `indirect` edges are paths over nodes left out, or
+    guesses. `count` of `total` entities are among the nodes.
+
+    `graph` has the nodes drawn, without placeholders, in the order of `nodes`, and those `without`
+    which it was asked for are only in `chosen`.
+    """
+
+    nodes: Mapping[str, LineageNode]
+    edges: tuple[Edge, ...]
+    indirect: frozenset[Edge]
+    count: int
+    total: int
+    graph: "nx.DiGraph"
+    chosen: tuple[str, ...]
+
+    def hidden(self, node: str, side: Flow) -> int:
+        """Return how many known neighbours of a node on one side are not drawn."""
+        more = self.nodes.get(_placeholder(node, side))
+        return more.hidden if more else 0
+
+
+def _placeholder(node: str, side: Flow) -> str:
+    return f"{'<' if side == 'UPSTREAM' else '>'}{node}"
+
+
+def near(graph: "nx.DiGraph", node: str, side: Flow) -> Collection[str]:
+    """Return the neighbours of a node on one side, in graph order."""
+    neighbours: Collection[str] = graph.pred[node] if side == "UPSTREAM" else graph.succ[node]
+    return neighbours
+
+
+def choose_nodes(
+    graph: "nx.DiGraph",
+    roots: Collection[str],
+    *,
+    sides: Collection[Flow] = SIDES,
+    hops: int | None = None,
+    expanded: Mapping[tuple[str, Flow], int] | None = None,
+    folded: Collection[tuple[str, Flow]] = (),
+    wanted: Collection[str] = (),
+    without: AbstractSet[tuple[str, str]] = frozenset(),
+    most: int = MAX_DRAWN,
+    neighbours: int = MAX_NEIGHBOURS_DRAWN,
+) -> Neighbourhood:
+    """Return at most `most` nodes up and down from the roots, nearest first, with at most a dozen
+    neighbours of each on each side. Pure.
+
+    `expanded` allows more for some nodes and sides, also further than `hops`; what is connected
+    through a `folded` one alone is left out. `wanted` nodes are always included. Those `without`
+    which it is drawn, such as ("type", "Table"), are stepped over.
+    """
+    extra = expanded or {}
+    chosen = dict.fromkeys(root for root in roots if root in graph)
+    chosen |= dict.fromkeys(node for node in wanted if node in graph)
+    limit = most + sum(extra.values())
+    frontier = [(node, side) for side in SIDES for node in chosen]
+    visited = set(frontier)
+    far = 0
+    while frontier:
+        following: list[tuple[str, Flow]] = []
+        for node, reached in frontier:
+            for side in SIDES:
+                further = reached == side and side in sides and (hops is None or far < hops)
+                room = (neighbours if further else 0) + extra.get((node, side), 0)
+                if not room or (node, side) in folded:
+                    continue
+                beside = near(graph, node, side)
+                more_nodes = [neighbour for neighbour in beside if neighbour not in chosen]
+                free = max(room - (len(beside) - len(more_nodes)), 0)
+                # One left out takes the same room as saying so.
+                free = len(more_nodes) if len(more_nodes) == free + 1 else free
+                chosen |= dict.fromkeys(more_nodes[: max(min(free, limit - len(chosen)), 0)])
+                following += [(neighbour, side) for neighbour in beside if neighbour in chosen]
+        frontier = [step for step in dict.fromkeys(following) if step not in visited]
+        visited.update(frontier)
+        far += 1
+    return _neighbourhood(graph, chosen, roots, without)
+
+
+def _neighbourhood(
+    graph: "nx.DiGraph",
+    chosen: Collection[str],
+    roots: Collection[str],
+    without: AbstractSet[tuple[str, str]],
+) -> Neighbourhood:
+    from networkx import DiGraph
+
+    from explorer.graph.nodes import contracted, distinctions, distinguish_names, kind_and_platform
+
+    inside = graph.subgraph(chosen)
+    passing = [
+        node
+        for node in chosen
+        if node in roots
+        or without.isdisjoint(zip(FACETS, kind_and_platform(graph.nodes[node]), strict=True))
+    ]
+    if len(passing) < len(inside):
+        inside = contracted(inside, passing)
+    apart = distinctions((node, inside.nodes[node]) for node in passing)
+    nodes = {
+        node: _node(node, inside.nodes[node], apart.get(node, ""), is_root=node in roots)
+        for node in passing
+    }
+    drawn: nx.DiGraph = DiGraph(**inside.graph)
+    named = distinguish_names((node, inside.nodes[node]) for node in passing)
+    drawn.add_nodes_from(named.items())
+    drawn.add_edges_from(inside.edges(data=True))
+    edges = list(inside.edges)
+    indirect = frozenset(edge for edge in edges if is_indirect(inside.edges[edge]))
+    for node in passing:
+        for side in SIDES:
+            hidden = sum(1 for neighbour in near(graph, node, side) if neighbour not in chosen)
+            if hidden:
+                more, upstream = _placeholder(node, side), side == "UPSTREAM"
+                nodes[more] = LineageNode(
+                    more, f"+{hidden:,} more", "", "more", hidden, node, upstream=upstream
+                )
+                edges.append((more, node) if upstream else (node, more))
+    return Neighbourhood(
+        nodes, tuple(edges), indirect, len(passing), len(graph), drawn, tuple(chosen)
+    )
+
+
+def _node(urn: str, attributes: Attributes, distinction: str, *, is_root: bool) -> LineageNode:
+    entity = lineage_entity(urn, attributes)
+    # What tells it from others of its name is the last to be left out for lack of room.
+    name, facts = entity.name, [distinction, entity.kind, entity.platform]
+    if "column" in attributes:
+        name = line(attributes["column"]) or urn
+        facts = [line(attributes.get("name") or ""), distinction]
+    state: NodeState = "root" if is_root else "plain"
+    if attributes.get("exists") is False:
+        state = "ghost"
+    elif attributes.get("removed"):
+        state = "removed"
+    return LineageNode(urn, name, FACT_SEPARATOR.join(filter(None, dict.fromkeys(facts))), state)
+
+
+def edges_between(edges: Iterable[Edge], source: str, target: str) -> frozenset[Edge]:
+    """Return the edges of all shortest paths from one node to the other, or in the opposite
+    direction. Pure."""
+    import networkx as nx
+
+    graph = nx.DiGraph(edges)
+    for first, last in ((source, target), (target, source)):
+        if first in graph and last in graph and nx.has_path(graph, first, last):
+            far = nx.single_source_shortest_path_length(graph, first)
+            back = nx.single_source_shortest_path_length(graph.reverse(copy=False), last)
+            return frozenset(
+                (up, down)
+                for up, down in graph.edges
+                if up in far and down in back and far[up] + 1 + back[down] == far[last]
+            )
+    return frozenset()
+
+
+def path_edges(paths: "Paths") -> frozenset[Edge]:
+    """Return the edges of paths in the direction of the data flow."""
+    steps = [step for node_path in paths.node_paths for step in pairwise(node_path)]
+    turned = paths.direction == "upstream"
+    return frozenset((down, up) if turned else (up, down) for up, down in steps)
 
 
 # The maximum number of references below one entity that get lines of their own.

@@ -29,7 +29,8 @@ from terminals.filling import VISITS, WIDE, fill, visit
 from terminals.program import Idle, Paint, Program, Start
 
 from explorer import instance
-from explorer.tui.screens.lineage_map import Neighbourhood, choose_nodes, draw
+from explorer.tui.screens.lineage_map import draw
+from explorer.views.lineage import Neighbourhood, choose_nodes
 
 SLOW = Path(__file__).with_name("terminals") / "slow.py"
 ANSWER_SECONDS = 2.0

@@ -15,11 +15,11 @@ from textual import events
 
 from explorer.client import AsyncCatalog
 from explorer.metadata import Urn
+from explorer.sessions import lineage
 from explorer.tui import app, key_queue
 from explorer.tui.key_queue import start_worker
 from explorer.tui.screens import overview, tabs
 from explorer.tui.screens.browse import BrowseTree
-from explorer.tui.screens.lineage import ImpactRows, make_picture
 from explorer.tui.screens.lineage_map import LineageMap
 from explorer.tui.screens.tabs import LazyHistoryTab
 from tests.tui.conftest import OpenTerminal, Reader, SlowCatalog
@@ -194,19 +194,19 @@ async def test_what_depends_on_it_is_listed_also_where_it_was_asked_before_the_d
     sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, drawn = asyncio.Event(), asyncio.Event()
-    read = ImpactRows.read
+    read_graph, read_impact = lineage.read_graph, lineage.read_impact
 
-    async def draw(*given: Any, **more: Any) -> Any:
+    async def read_when_asked(*given: Any) -> Any:
         await asked.wait()
-        return await make_picture(*given, **more)
+        return await read_graph(*given)
 
-    async def read_after_the_drawing(*given: Any) -> Any:
+    async def read_after_the_drawing(*given: Any, **more: Any) -> Any:
         asked.set()
         await drawn.wait()
-        return await read(*given)
+        return await read_impact(*given, **more)
 
-    monkeypatch.setattr("explorer.tui.screens.lineage.make_picture", draw)
-    monkeypatch.setattr(ImpactRows, "read", read_after_the_drawing)
+    monkeypatch.setattr(lineage, "read_graph", read_when_asked)
+    monkeypatch.setattr(lineage, "read_impact", read_after_the_drawing)
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.pilot.press("3", "x")

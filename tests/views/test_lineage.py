@@ -13,8 +13,13 @@ from explorer.graph.export import to_svg
 from explorer.graph.nodes import distinctions, distinguish_names
 from explorer.metadata.urn import Urn
 from explorer.tui.screens.lineage import ImpactRows
-from explorer.tui.screens.lineage_map import choose_nodes
-from explorer.views.lineage import ImpactView, lineage_entities, lineage_entity, lineage_tree
+from explorer.views.lineage import (
+    ImpactView,
+    choose_nodes,
+    lineage_entities,
+    lineage_entity,
+    lineage_tree,
+)
 from explorer.views.table import places_for
 
 RAW = Urn.dataset("hive", "shop.raw")

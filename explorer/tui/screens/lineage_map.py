@@ -2,12 +2,12 @@
 on a drawing of any size, with a cursor that moves from box to box, and a minimap."""
 
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -18,161 +18,15 @@ from textual.geometry import Region, Size, Spacing
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from explorer.graph.nodes import distinctions
 from explorer.tui.actions import bindings
-from explorer.tui.content import line, line_text, padded
+from explorer.tui.content import line_text, padded
 from explorer.tui.widgets.rows import ActionRequested, SizeAware
-from explorer.views.lineage import (
-    MAX_DRAWN,
-    MAX_NEIGHBOURS_DRAWN,
-    NEIGHBOURS_UNFOLDED,
-    is_indirect,
-    lineage_entity,
-)
+from explorer.views.lineage import FACT_SEPARATOR, Edge, LineageNode, Neighbourhood, edges_between
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from explorer.graph.layout import Box, Layout
 
-__all__ = [
-    "Edge",
-    "LineageDrawing",
-    "LineageMap",
-    "LineageNode",
-    "Minimap",
-    "Neighbourhood",
-    "choose_nodes",
-    "draw",
-    "edges_between",
-    "free_place",
-    "is_wanted",
-    "nearest",
-    "unfold",
-]
-
-NodeState = Literal["plain", "root", "ghost", "removed", "more"]
-Edge = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class LineageNode:
-    """A node of the drawing: an entity, a column, or a placeholder for `hidden` neighbours of
-    `owner`."""
-
-    id: str
-    name: str
-    fact: str = ""
-    state: NodeState = "plain"
-    hidden: int = 0
-    owner: str = ""
-    upstream: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbourhood:
-    """The part of a graph that is drawn. `indirect` edges are paths over nodes left out, or
-    guesses. `count` of `total` entities are among the nodes."""
-
-    nodes: Mapping[str, LineageNode]
-    edges: tuple[Edge, ...]
-    indirect: frozenset[Edge]
-    count: int
-    total: int
-
-
-def choose_nodes(
-    graph: "nx.DiGraph",
-    roots: Collection[str],
-    *,
-    expanded: Mapping[str, int] | None = None,
-    wanted: Collection[str] = (),
-    most: int = MAX_DRAWN,
-) -> Neighbourhood:
-    """Return at most `most` nodes nearest to the roots, with at most a dozen neighbours of each on
-    each side; `expanded` allows more for some nodes, and `wanted` nodes are always included.
-    Pure."""
-    extra = expanded or {}
-    chosen = dict.fromkeys(root for root in roots if root in graph)
-    chosen |= dict.fromkeys(node for node in wanted if node in graph)
-    limit = most + sum(extra.values())
-    frontier = list(chosen)
-    while frontier:
-        following: list[str] = []
-        for node in frontier:
-            room = MAX_NEIGHBOURS_DRAWN + extra.get(node, 0)
-            for near in (graph.pred[node], graph.succ[node]):
-                more_nodes = [neighbour for neighbour in near if neighbour not in chosen]
-                free = max(room - (len(near) - len(more_nodes)), 0)
-                # One left out takes the same room as saying so.
-                free = min(
-                    len(more_nodes) if len(more_nodes) == free + 1 else free, limit - len(chosen)
-                )
-                following += more_nodes[: max(free, 0)]
-                chosen |= dict.fromkeys(more_nodes[: max(free, 0)])
-        frontier = following
-    apart = distinctions((node, graph.nodes[node]) for node in chosen)
-    nodes = {
-        node: _node(node, graph.nodes[node], apart.get(node, ""), is_root=node in roots)
-        for node in chosen
-    }
-    edges = [(up, down) for up, down in graph.edges if up in chosen and down in chosen]
-    indirect = frozenset(edge for edge in edges if is_indirect(graph.edges[edge]))
-    for node in chosen:
-        for upstream, near in ((True, graph.pred[node]), (False, graph.succ[node])):
-            hidden = sum(1 for neighbour in near if neighbour not in chosen)
-            if hidden:
-                more = f"{'<' if upstream else '>'}{node}"
-                nodes[more] = LineageNode(
-                    more, f"+{hidden:,} more", "", "more", hidden, node, upstream=upstream
-                )
-                edges.append((more, node) if upstream else (node, more))
-    return Neighbourhood(nodes, tuple(edges), indirect, len(chosen), len(graph))
-
-
-def unfold(expanded: dict[str, int], hood: Neighbourhood, node: str) -> bool:
-    """Allow a node with hidden neighbours more of them, or reset one that was allowed more; return
-    whether anything changed."""
-    if any(placed.owner == node for placed in hood.nodes.values()):
-        expanded[node] = expanded.get(node, 0) + NEIGHBOURS_UNFOLDED
-        return True
-    return expanded.pop(node, 0) > 0
-
-
-def edges_between(edges: Iterable[Edge], source: str, target: str) -> frozenset[Edge]:
-    """Return the edges of all shortest paths from one node to the other, or in the opposite
-    direction. Pure."""
-    import networkx as nx
-
-    graph = nx.DiGraph(edges)
-    for first, last in ((source, target), (target, source)):
-        if first in graph and last in graph and nx.has_path(graph, first, last):
-            far = nx.single_source_shortest_path_length(graph, first)
-            back = nx.single_source_shortest_path_length(graph.reverse(copy=False), last)
-            return frozenset(
-                (up, down)
-                for up, down in graph.edges
-                if up in far and down in back and far[up] + 1 + back[down] == far[last]
-            )
-    return frozenset()
-
-
-def _node(
-    urn: str, attributes: Mapping[str, Any], distinction: str, *, is_root: bool
-) -> LineageNode:
-    entity = lineage_entity(urn, attributes)
-    # What tells it from others of its name is the last to be left out for lack of room.
-    name, facts = entity.name, [distinction, entity.kind, entity.platform]
-    if "column" in attributes:
-        name = line(attributes["column"]) or urn
-        facts = [line(attributes.get("name") or ""), distinction]
-    state: NodeState = "root" if is_root else "plain"
-    if attributes.get("exists") is False:
-        state = "ghost"
-    elif attributes.get("removed"):
-        state = "removed"
-    return LineageNode(urn, name, _BETWEEN.join(filter(None, dict.fromkeys(facts))), state)
-
+__all__ = ["LineageDrawing", "LineageMap", "Minimap", "draw", "free_place", "is_wanted", "nearest"]
 
 _T = TypeVar("_T")
 
@@ -192,7 +46,6 @@ _FAINT = {
     _NORTH: "┆",
 }
 _BAND_ROWS = 32
-_BETWEEN = " · "
 
 
 class Ink(IntEnum):
@@ -451,17 +304,17 @@ def _write(nodes: Mapping[str, LineageNode], widest: int, *, tall: bool) -> _Tex
         part
         for node in nodes.values()
         if node.state == "root"
-        for part in node.fact.split(_BETWEEN)
+        for part in node.fact.split(FACT_SEPARATOR)
     }
     texts: _Texts = {}
     for node in nodes.values():
         name = _cut(_SIGNS[node.state] + node.name, widest)
         ink = _INKS[node.state]
         # Facts that are the same as the root's are left out.
-        parts = node.fact.split(_BETWEEN)
-        fact = _BETWEEN.join(part for part in parts if tall or part not in usual)
+        parts = node.fact.split(FACT_SEPARATOR)
+        fact = FACT_SEPARATOR.join(part for part in parts if tall or part not in usual)
         if cell_len(fact) > widest:
-            fact = fact.partition(_BETWEEN)[0]
+            fact = fact.partition(FACT_SEPARATOR)[0]
         fact = _cut(fact, widest)
         edge = ("▌", "▐") if node.state == "root" else (" ", " ")
         if not tall:

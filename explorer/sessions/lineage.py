@@ -1,0 +1,727 @@
+"""Walking the lineage of an entity: what is read and drawn of it, a column's, its impact, paths."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from explorer.client.display import line
+from explorer.client.records import Flow
+from explorer.errors import CatalogError, InvalidInput
+from explorer.metadata.registry import load_registry
+from explorer.metadata.urn import Urn
+from explorer.query import read_filter
+from explorer.sessions.base import Session, SessionState, action
+from explorer.views.lineage import (
+    FACETS,
+    MAX_DRAWN,
+    MAX_NEIGHBOURS_DRAWN,
+    NEIGHBOURS_UNFOLDED,
+    SIDES,
+    Edge,
+    ImpactView,
+    LineageNode,
+    Neighbourhood,
+    PathsView,
+    choose_nodes,
+    hop_count,
+    path_edges,
+)
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from explorer.client import AsyncCatalog
+    from explorer.graph import Extent, Paths
+    from explorer.query.filters import Filter
+
+__all__ = [
+    "MOST_HOPS",
+    "ColumnChoices",
+    "LineageQuery",
+    "LineageSession",
+    "LineageState",
+    "read_graph",
+    "read_impact",
+    "read_label_names",
+    "read_paths",
+]
+
+MOST_HOPS: Final = 20
+"""As far as a drawing goes."""
+
+_READ_WHOLE: Final = 1_000
+_MOST_READ: Final = 2_000
+_LONGEST_NAME: Final = 60
+_COLUMNS: Final = ("follow_column", "follow_edge", "forget_columns")
+_DRAWING: Final = ("read", "draw", "unfold", "look_at", "show_paths", "offer_columns", *_COLUMNS)
+
+Fits = Callable[[Neighbourhood], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class LineageQuery:
+    """What is read: the lineage of an entity or a column, its direction, and number of hops."""
+
+    urn: Urn
+    extent: "Extent" = "BOTH"
+    hops: int = 2
+    column: str | None = None
+
+    @property
+    def sides(self) -> tuple[Flow, ...]:
+        """Return the directions in which it goes."""
+        return tuple(side for side in SIDES if self.extent in ("BOTH", side))
+
+    def widened(self, hops: int) -> "LineageQuery":
+        """Return the query with more hops, from 1 to the maximum."""
+        return replace(self, hops=max(1, min(MOST_HOPS, self.hops + hops)))
+
+    def check(self) -> None:
+        """Raise `InvalidInput` for a number of hops that is never drawn."""
+        if not 1 <= self.hops <= MOST_HOPS:
+            raise InvalidInput(f"hops must be from 1 to {MOST_HOPS}, not {self.hops}")
+
+
+async def read_graph(
+    catalog: "AsyncCatalog", query: LineageQuery, limit: int | None = None
+) -> "nx.DiGraph":
+    """Return the lineage of an entity or a column; its attribute `roots` has where it starts.
+
+    Costs what `read_lineage` and `read_columns` of `explorer.graph.lineage` do.
+    """
+    lineage = await asyncio.to_thread(_load_graphs)
+    urn, column, extent, hops = query.urn, query.column, query.extent, query.hops
+    if column is not None:
+        return await lineage.read_columns(catalog, urn, column, extent, hops=hops, limit=limit)
+    graph = await lineage.read_lineage(catalog, urn, extent, hops=hops, limit=limit)
+    graph.graph["roots"] = [str(urn)]
+    return graph
+
+
+def _load_graphs() -> Any:
+    # networkx takes a while to import.
+    from explorer.graph import lineage
+
+    return lineage
+
+
+async def read_label_names(
+    catalog: "AsyncCatalog", attributes: Iterable[Mapping[str, Any]]
+) -> dict[str, str]:
+    """Return the names of the owners and domains of nodes, by URN. One request per hundred."""
+    urns = chain.from_iterable((*(a.get("owners") or ()), a.get("domain")) for a in attributes)
+    entities = await catalog.summaries(Urn.parse_all(dict.fromkeys(filter(None, urns))))
+    return {str(urn): entity.name for urn, entity in entities.items()}
+
+
+async def read_impact(
+    catalog: "AsyncCatalog",
+    urn: str | Urn,
+    column: str | None = None,
+    *,
+    name: str = "",
+    filter: "Filter | None" = None,
+    with_usage: bool = True,
+) -> ImpactView:
+    """Return what depends on an entity or a column and matches a filter, with the names of owners
+    and domains: see `find_impact` of `explorer.graph` for the requests and errors."""
+    await asyncio.to_thread(_load_graphs)
+    from explorer.graph.analysis import find_impact
+    from explorer.graph.nodes import matches
+
+    impact = await find_impact(catalog, urn, column, with_usage=with_usage)
+    nodes = {
+        affected.urn: {
+            **impact.nodes[affected.urn],
+            "queries": affected.queries,
+            "users": affected.users,
+        }
+        for affected in impact.affected
+    }
+    affected = tuple(
+        a for a in impact.affected if not filter or matches(a.urn, nodes[a.urn], filter)
+    )
+    names = await read_label_names(catalog, (nodes[entity.urn] for entity in affected))
+    return ImpactView.of(replace(impact, affected=affected), names, name)
+
+
+async def read_paths(
+    catalog: "AsyncCatalog", source: str | Urn, target: str | Urn, **limits: Any
+) -> PathsView:
+    """Return all shortest paths between two entities: see `find_paths` of `explorer.graph`, which
+    takes the `limits`. One request more for each hundred entities on them."""
+    await asyncio.to_thread(_load_graphs)
+    from explorer.graph.analysis import find_paths
+    from explorer.graph.nodes import DETAIL_ASPECTS
+
+    paths = await find_paths(catalog, source, target, **limits)
+    urns = dict.fromkeys((paths.source, paths.target, *chain.from_iterable(paths.node_paths)))
+    return PathsView.of(paths, await catalog.entities(Urn.parse_all(urns), DETAIL_ASPECTS))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChoices:
+    """The columns of one dataset, to choose one from."""
+
+    urn: str = ""
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineageState(SessionState):
+    """The lineage as it is walked.
+
+    `known` is everything read, `graph` what of it matches the filter, and `hood` what is drawn of
+    that. `reading` is over while they are those of `query`. `at` is the node that the session led
+    to. `further` is how many nodes one hop more has, where it was left out for lack of room.
+    `columns` are those that `hood` is drawn with, and what they are. `label_names` are of owners
+    and domains, by URN.
+    """
+
+    name: str = ""
+    query: LineageQuery | None = None
+    reading: Literal["under way", "over", "failed"] = "under way"
+    known: "nx.DiGraph | None" = None
+    graph: "nx.DiGraph | None" = None
+    hood: Neighbourhood | None = None
+    at: str = ""
+    further: int = 0
+    filter: str = ""
+    without: frozenset[tuple[str, str]] = frozenset()
+    path_edges: frozenset[Edge] = frozenset()
+    columns: "nx.DiGraph | None" = None
+    columns_of: str = ""
+    choices: ColumnChoices = field(default_factory=ColumnChoices)
+    back: tuple[Urn, ...] = ()
+    has_more: bool = False
+    impact: ImpactView | None = None
+    label_names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether what is drawn is what was asked for last."""
+        return self.reading == "over"
+
+    @property
+    def extent(self) -> tuple[str, ...]:
+        """The directions and hops, and how much of what is known is drawn, in words."""
+        if self.query is None:
+            return ()
+        words = [f"{side.lower()} {hop_count(self.query.hops)}" for side in self.query.sides]
+        if self.hood is not None and self.is_current:
+            count, total = self.hood.count, self.hood.total
+            is_whole = count == total
+            words.append(f"all {total:,} shown" if is_whole else f"{count:,} of {total:,} shown")
+        return tuple(words)
+
+    @property
+    def truncated(self) -> str | None:
+        """Why it is incomplete, in words; None if it is complete up to the hops."""
+        return self.known.graph["truncated"] if self.known is not None else None
+
+    def attributes_of(self, node: str) -> Mapping[str, Any]:
+        """Return what is known of a node."""
+        for graph in (self.graph, self.known):
+            if graph is not None and node in graph:
+                attributes: Mapping[str, Any] = graph.nodes[node]
+                return attributes
+        from explorer.graph.nodes import identity
+
+        return identity(node)
+
+    def name_of(self, node: str) -> str:
+        """Return the name of a node for a sentence."""
+        from explorer.graph.pictures import label
+
+        return label(node, self.attributes_of(node), _LONGEST_NAME)
+
+
+class LineageSession(Session[LineageState]):
+    """The lineage around an entity, walked by one person.
+
+    By default it has the hops asked for and no more. One that `explores` reads a hop more, so that
+    it can say how many neighbours are left out, and the neighbours of what is looked at; it keeps
+    all that was read, and reads the names of what is drawn alone.
+    """
+
+    def __init__(self, catalog: "AsyncCatalog", *, explores: bool = False) -> None:
+        super().__init__(catalog, LineageState())
+        self._explores = explores
+        self._filter: Filter | None = None
+        self._expanded: dict[tuple[str, Flow], int] = {}
+        self._folded: set[tuple[str, Flow]] = set()
+        self._most = MAX_DRAWN
+        self._path_names: dict[str, str] = {}
+        self._detailed: set[str] = set()
+        self._read_sides: set[tuple[str, Flow]] = set()
+        self._is_read = False
+        self._looked_at = ""
+        self._fits: Fits | None = None
+        # A drawing opens with as many hops as fit; hops asked for before are counted from those.
+        self._more_hops = 0
+
+    def begin(self, query: LineageQuery, name: str, fits: Fits | None = None) -> None:
+        """Turn to an entity, of which `read` reads the lineage: with one hop if `fits` is given and
+        says of the drawing with more that it has no room."""
+        query.check()
+        self.supersede((*_DRAWING, "list_impact"))
+        self._fits, self._more_hops, self._filter = fits, 0, None
+        self._expanded.clear()
+        self._folded.clear()
+        self._most = MAX_DRAWN
+        self._path_names = {}
+        self._is_read = False
+        old = self.state
+        state = LineageState(name=name, query=query, label_names=old.label_names, back=old.back)
+        if self._explores:
+            state = replace(state, known=old.known, hood=old.hood, at=old.at)
+        self._state = state
+        self.replace()
+
+    def forget_read(self) -> None:
+        """Have `read` read again what was read before."""
+        self._is_read = False
+        self.replace(known=self.state.known if self._explores else None, reading="under way")
+
+    @action("Read the lineage, and draw it", supersedes=_DRAWING)
+    async def read(self) -> None:
+        """Read what is not known of the query, and draw it: one request per direction, and in a
+        graph of up to a thousand nodes one per hundred nodes; in a larger one only what is drawn is
+        read further."""
+        try:
+            await self._draw()
+            fits, query = self._fits, self.state.query
+            if fits is not None and query is not None and self.state.hood is not None:
+                self._fits = None
+                opening = query if await fits(self.state.hood) else replace(query, hops=1)
+                opening = opening.widened(self._more_hops)
+                if opening != query:
+                    whole = len(self.state.graph or ())
+                    self.replace(query=opening)
+                    self.forget_read()
+                    await self._draw(further=0 if self._more_hops else whole)
+        except CatalogError:
+            self.replace(reading="failed")
+            raise
+        self.replace(reading="over")
+
+    @action("Draw it again", supersedes=("draw",))
+    async def draw(self) -> None:
+        """Draw what was read as it is to be shown now; reads names that are not known."""
+        await self._draw()
+        self.replace(reading="over")
+
+    @action("Read another extent, number of hops, or column", in_turn=False)
+    async def ask(self, query: LineageQuery) -> None:
+        """Read another extent, number of hops, or column."""
+        query.check()
+        if query != self.state.query or self.state.reading == "failed":
+            self.replace(query=query, further=0)
+            self.forget_read()
+            await self.read()
+
+    @action("Show one direction, or both", in_turn=False)
+    async def turn(self, extent: "Extent") -> None:
+        """Read one direction, or both."""
+        if self.state.query is not None:
+            await self.ask(replace(self.state.query, extent=extent))
+
+    @action("Show so many hops", in_turn=False)
+    async def reach(self, hops: int) -> None:
+        """Read this number of hops."""
+        if self.state.query is not None:
+            await self.ask(replace(self.state.query, hops=hops))
+
+    @action("Show more or fewer hops", in_turn=False)
+    async def widen(self, hops: int) -> None:
+        """Read more hops, counted from those drawn or about to be drawn."""
+        if self._fits is not None:
+            self._more_hops += hops
+        elif self.state.query is not None:
+            await self.ask(self.state.query.widened(hops))
+
+    @action("Draw the lineage around another entity", in_turn=False)
+    async def turn_to(self, urn: Urn) -> None:
+        """Read the lineage around another entity."""
+        query = self.state.query
+        if query is not None and urn != query.urn:
+            self.replace(back=(*self.state.back, query.urn))
+            await self._begin_at(urn)
+
+    @action("Draw the lineage around the entity before", in_turn=False)
+    async def go_back(self) -> None:
+        """Turn to the entity that it was drawn around before."""
+        if self.state.back:
+            *back, urn = self.state.back
+            self.replace(back=tuple(back))
+            await self._begin_at(urn)
+
+    async def _begin_at(self, urn: Urn) -> None:
+        if self.state.query is not None:
+            query = replace(self.state.query, urn=urn, column=None)
+            self.begin(query, self.state.name_of(str(urn)))
+            await self.read()
+
+    @action("Draw a graph that was read before")
+    async def take(self, graph: "nx.DiGraph") -> None:
+        """Draw the lineage of the query out of a graph of it that was read before."""
+        nodes = graph.nodes.data("description")
+        self._detailed.update(node for node, text in nodes if text is not None)
+        known = self._absorb(graph, graph.graph["direction"], graph.graph["hops"])
+        self._is_read = True
+        self.replace(known=known, reading="over", at=str(graph.graph["root"]))
+        await self._draw()
+
+    @action("Show more neighbours, or the usual number", in_turn=False)
+    async def toggle(self, node: str) -> None:
+        """Draw more neighbours of a node on both sides, or the usual number again."""
+        hood = self.state.hood
+        if hood is None:
+            return
+        hidden = [(node, side) for side in SIDES if hood.hidden(node, side)]
+        for place in hidden:
+            self._expanded[place] = self._expanded.get(place, 0) + NEIGHBOURS_UNFOLDED
+        reset = [] if hidden else [self._expanded.pop((node, side), 0) for side in SIDES]
+        if not hidden and not any(reset):
+            self.say(f"Nothing around {hood.nodes[node].name} is hidden.")
+            return
+        self.replace(at=node)
+        await self.draw()
+
+    @action("Show the neighbours of an entity on one side", supersedes=())
+    async def unfold(self, node: str, side: Flow) -> None:
+        """Draw more neighbours of a node on one side, after reading them if needed."""
+        if not self._knows(node, [side]):
+            about = f"reading the neighbours of {self.state.name_of(node)}"
+            await self.work(about, self._read_neighbours(node, side))
+        if (node, side) in self._folded:
+            self._folded.remove((node, side))
+        else:
+            self._expanded[node, side] = self._expanded.get((node, side), 0) + NEIGHBOURS_UNFOLDED
+        await self._draw()
+
+    @action("Hide what is connected only through an entity")
+    async def fold(self, node: str, side: Flow) -> None:
+        """Leave out what is connected only through a node on one side."""
+        self._folded.add((node, side))
+        self._expanded.pop((node, side), None)
+        await self._draw()
+        if self.state.hood is not None and self._looked_at not in self.state.hood.nodes:
+            self.replace(at=node)
+
+    @action("Look at an entity", supersedes=("look_at",))
+    async def look_at(self, node: str) -> None:
+        """Read the neighbours of the node that is looked at, so that they can be counted."""
+        self._looked_at = node
+        query, known = self.state.query, self.state.known
+        if query is None or known is None or node not in known or self._knows(node, query.sides):
+            return
+        await self._read_neighbours(node, query.extent)
+        await self._draw()
+
+    @action("Draw more of what was read", in_turn=False)
+    async def draw_more(self) -> None:
+        """Raise the number of nodes that are drawn."""
+        self._most += MAX_DRAWN
+        await self.draw()
+
+    def check_filter(self, text: str) -> "Filter | None":
+        """Return the filter in a text, if there is one. Raises `InvalidInput` for a wrong one."""
+        return read_filter(text, load_registry(), strict=False) if text else None
+
+    @action("Draw only what matches a filter", in_turn=False)
+    async def narrow(self, text: str) -> None:
+        """Draw only what matches a filter; all again if it is empty."""
+        self._filter = self.check_filter(text)
+        self.replace(filter=text)
+        await self.draw()
+
+    @action("Step over types and platforms", in_turn=False)
+    async def leave_out(self, without: Mapping[str, Iterable[str]]) -> None:
+        """Step over entities by `type` and `platform`, each a list of the words on the boxes."""
+        pairs = ((name, word) for name in FACETS for word in without.get(name, ()))
+        self.replace(without=frozenset(pairs))
+        await self.draw()
+
+    @action("Read the lineage of a column", in_turn=False)
+    async def follow(self, column: str | None) -> None:
+        """Read the lineage of a column in place of that of its table; None returns to that."""
+        query = self.state.query
+        if query is None:
+            return
+        self._expanded.clear()
+        self.replace(path_edges=frozenset())
+        await self.ask(replace(query, column=column))
+
+    @action("Draw the columns that a column is made from and feeds", supersedes=_COLUMNS)
+    async def follow_column(self, urn: Urn, column: str) -> None:
+        """Draw the lineage of a column in the boxes of the tables."""
+        query, known = self.state.query, self.state.known
+        if query is None:
+            return
+        reached = [abs(far) for _, far in known.nodes.data("hops") if far] if known else []
+        hops = min(2 * max(reached, default=1) + 1, MOST_HOPS)
+        about = f"column {line(column, _LONGEST_NAME)} of {self.state.name_of(str(urn))}"
+        reading = read_graph(self.catalog, LineageQuery(urn, query.extent, hops, column))
+        self._show_columns(await self.work(f"reading {about}", reading), about)
+
+    @action("Draw the columns that flow along an edge", supersedes=_COLUMNS)
+    async def follow_edge(self, source: str, target: str) -> None:
+        """Draw which columns flow along an edge: one request."""
+        hood = self.state.hood
+        if hood is None or not hood.graph.has_edge(source, target):
+            return
+        from explorer.graph.lineage import read_columns_between
+
+        about = f"columns from {self.state.name_of(source)} to {self.state.name_of(target)}"
+        reading = read_columns_between(self.catalog, hood.graph, source, target)
+        self._show_columns(await self.work(f"reading {about}", reading), about)
+
+    def _show_columns(self, columns: "nx.DiGraph", about: str) -> None:
+        self.replace(columns=columns, columns_of=about)
+        nodes, hood = columns.nodes, self.state.hood
+        drawn = hood.graph if hood else ()
+        pairs = (tuple(nodes[end].get("dataset", end) for end in edge) for edge in columns.edges)
+        if not any(up != down and up in drawn and down in drawn for up, down in pairs):
+            self.say(f"no lineage is known for {about}", is_error=True)
+
+    @action("Draw only tables", supersedes=_COLUMNS)
+    async def forget_columns(self) -> None:
+        """Draw no columns any more."""
+        self.replace(columns=None, columns_of="", choices=ColumnChoices())
+
+    @action("Offer the columns of a dataset", supersedes=("offer_columns",))
+    async def offer_columns(self, urn: Urn) -> None:
+        """Read the columns of a dataset in the order of its schema: one request."""
+        name = self.state.name_of(str(urn))
+        reading = self.catalog.entities([urn], ("schemaMetadata",))
+        entity = (await self.work(f"reading the columns of {name}", reading)).get(urn)
+        columns = entity.schema.columns if entity is not None else ()
+        paths = tuple(dict.fromkeys(column.path.simple for column in columns))
+        self.replace(choices=ColumnChoices(str(urn), paths))
+        if not paths:
+            self.say(f"no columns are known for {name}", is_error=True)
+
+    @action("Show the paths between two entities", supersedes=("show_paths", "draw"))
+    async def show_paths(self, source: str, node: LineageNode, between: str) -> None:
+        """Draw all shortest paths from one node to another; `between` names the ends in a sentence.
+        Those between columns go as far as the lineage that was read."""
+        query, known = self.state.query, self.state.known
+        if query is None or known is None:
+            return
+        names: dict[str, str] = {}
+        if query.column is not None:
+            paths = _paths_in(known, source, node.id)
+        else:
+            view = await read_paths(self.catalog, source, node.id)
+            paths = view.paths
+            names = {urn: attributes["name"] for urn, attributes in view.nodes.items()}
+        if paths.node_paths:
+            self._path_names = names
+            self.replace(path_edges=path_edges(paths), at=node.id)
+            await self._draw()
+        self.say(_describe_paths(paths, between, names.get(node.id, node.name)))
+
+    @action("Draw no paths any more", in_turn=False)
+    async def forget_paths(self) -> None:
+        """Draw no paths any more."""
+        self.replace(path_edges=frozenset())
+        await self.draw()
+
+    @action(
+        "List what depends on an entity or a column", in_turn=False, supersedes=("list_impact",)
+    )
+    async def list_impact(self, urn: Urn, column: str | None, name: str) -> None:
+        """Read what depends on an entity or a column."""
+        self.replace(impact=None)
+        self.replace(impact=await read_impact(self.catalog, urn, column, name=name))
+
+    async def _draw(self, further: int = 0) -> None:
+        query, known = self.state.query, self.state.known
+        if query is None:
+            return
+        if known is None or not self._is_read:
+            known = await self._read_known(query)
+        if self._filter is not None:
+            # A filter asks for owners, tags and texts of everything.
+            known = await self._read_details(known, known)
+        await self._choose(known, query, further)
+        hood = self.state.hood
+        if hood is not None and self._lacking(known, hood.chosen):
+            known = await self._read_details(known, hood.chosen)
+            await self._choose(known, query, further)
+        if not self._explores and self.state.hood is not None:
+            names = self.state.label_names
+            nodes = self.state.hood.graph.nodes.values()
+            unknown = [
+                urn for node in nodes for urn in node.get("owners") or () if urn not in names
+            ]
+            more = await read_label_names(self.catalog, [{"owners": unknown}])
+            self.replace(label_names={**names, **more})
+
+    async def _read_known(self, query: LineageQuery) -> "nx.DiGraph":
+        limit, asked = None, query
+        if self._explores:
+            limit, asked = _MOST_READ, replace(query, hops=query.hops + 1)
+        about = f"reading the lineage of {self.state.name_of(str(query.urn))}"
+        graph = await self.work(about, read_graph(self.catalog, asked, limit))
+        known = self._absorb(graph, query.extent, asked.hops)
+        if not self._explores and len(known) <= _READ_WHOLE:
+            await self._read_details(known, known)
+        root = str(query.urn)
+        drops = {"columns": None, "columns_of": "", "choices": ColumnChoices()}
+        self._is_read = True
+        self.replace(known=known, at=root if self._explores else self.state.at, **drops)
+        return known
+
+    async def _read_neighbours(self, node: str, extent: "Extent") -> None:
+        query = LineageQuery(Urn.parse(node), extent, 1)
+        graph = await read_graph(self.catalog, query, _MOST_READ)
+        self.replace(known=self._absorb(graph, extent, 1))
+
+    def _knows(self, node: str, sides: Iterable[Flow]) -> bool:
+        """Return whether all neighbours of a node on these sides were read."""
+        return all((node, side) in self._read_sides for side in sides)
+
+    def knows(self, node: str, side: Flow) -> bool:
+        """Return whether all neighbours of a node on a side were read."""
+        return (node, side) in self._read_sides
+
+    def _absorb(self, graph: "nx.DiGraph", extent: "Extent", hops: int) -> "nx.DiGraph":
+        """Return what is known after a graph was read up to `hops` from its root. Graphs of those
+        who explore are never changed, so that any thread can read one."""
+        query, known = self.state.query, self.state.known
+        if not self._explores or query is None:
+            self._detailed.clear()
+            return graph
+        cut = graph.graph.get("truncated")
+        for node, attributes in graph.nodes(data=True):
+            for side in SIDES:
+                far = attributes.get("hops", hops) * (-1 if side == "UPSTREAM" else 1)
+                if extent in ("BOTH", side) and 0 <= far < hops and not cut:
+                    self._read_sides.add((node, side))
+        merged = graph.copy()
+        if known is not None:
+            merged = known.copy()
+            merged.add_nodes_from(node for node in graph.nodes.items() if node[0] not in known)
+            merged.add_edges_from(graph.edges(data=True))
+            cut = known.graph["truncated"] or cut
+        root = str(query.urn)
+        merged.graph.update(root=root, roots=[root], truncated=cut)
+        _measure(merged, root)
+        return merged
+
+    def _lacking(self, known: "nx.DiGraph", nodes: Iterable[str]) -> list[str]:
+        return [node for node in nodes if node in known and node not in self._detailed]
+
+    async def _read_details(self, known: "nx.DiGraph", nodes: Iterable[str]) -> "nx.DiGraph":
+        """Read the names and states of the nodes that lack them; return the graph with them."""
+        from explorer.graph.nodes import read_details
+
+        lacking, query = self._lacking(known, nodes), self.state.query
+        if lacking and query is not None and query.column is not None:
+            holders = {node: known.nodes[node].get("dataset", node) for node in lacking}
+            entities = await self.catalog.summaries(Urn.parse_all(dict.fromkeys(holders.values())))
+            names = {str(urn): entity.name for urn, entity in entities.items()}
+            for node, holder in holders.items():
+                known.nodes[node]["name"] = names.get(holder, known.nodes[node].get("name"))
+        elif lacking:
+            details = known.subgraph(lacking).copy()
+            await self.work("reading names", read_details(self.catalog, details))
+            if self._explores:
+                known = known.copy()
+            for node, attributes in details.nodes.items():
+                known.nodes[node].update(attributes)
+        self._detailed.update(lacking)
+        return known
+
+    async def _choose(self, known: "nx.DiGraph", query: LineageQuery, further: int) -> None:
+        """Show what of the lineage known is to be drawn."""
+        roots = known.graph["roots"]
+        if self._explores:
+            widened = self._most > MAX_DRAWN
+            limits: dict[str, Any] = {
+                "hops": None if widened else query.hops,
+                "neighbours": self._most if widened else MAX_NEIGHBOURS_DRAWN,
+            }
+        else:
+            limits = {"wanted": {node for edge in self.state.path_edges for node in edge}}
+
+        def choose() -> "tuple[nx.DiGraph, Neighbourhood]":
+            graph = _filter_graph(known, self._filter, self.state.path_edges, self._path_names)
+            return graph, choose_nodes(
+                graph,
+                roots,
+                sides=query.sides,
+                expanded=self._expanded,
+                folded=self._folded,
+                without=self.state.without,
+                most=self._most,
+                **limits,
+            )
+
+        graph, hood = await asyncio.to_thread(choose)
+        has_more = len(hood.chosen) >= self._most and len(known) > len(hood.chosen)
+        shown = {"known": known, "graph": graph, "hood": hood, "has_more": has_more}
+        self.replace(further=further or self.state.further, **shown)
+
+
+def _measure(graph: "nx.DiGraph", root: str) -> None:
+    """Set how far each node is from the root; a node neither above nor below has no `hops`."""
+    import networkx as nx
+
+    if root not in graph:
+        return
+    below = nx.single_source_shortest_path_length(graph, root)
+    above = nx.single_source_shortest_path_length(graph.reverse(copy=False), root)
+    for node, attributes in graph.nodes(data=True):
+        down, up = below.get(node), above.get(node)
+        attributes["hops"] = down if up is None or (down is not None and down <= up) else -up
+        if attributes["hops"] is None:
+            del attributes["hops"]
+
+
+def _filter_graph(
+    known: "nx.DiGraph", by: "Filter | None", along: Collection[Edge], names: Mapping[str, str]
+) -> "nx.DiGraph":
+    """Return the nodes that match a filter, connected across those that do not, with the roots and
+    the paths shown in any case."""
+    from explorer.graph.nodes import contracted, identity, matches
+
+    graph = known
+    if by is not None:
+        nodes = {node for node, details in graph.nodes(data=True) if matches(node, details, by)}
+        nodes |= {node for edge in along for node in edge if node in graph}
+        graph = contracted(graph, nodes.union(known.graph["roots"]))
+    if any(not graph.has_edge(*edge) for edge in along):
+        graph = graph.copy()
+        for node in dict.fromkeys(chain.from_iterable(along)):
+            if node in known:
+                graph.add_node(node, **known.nodes[node])
+            else:
+                attributes = identity(node)
+                graph.add_node(node, **attributes | {"name": names.get(node, attributes["name"])})
+        graph.add_edges_from(edge for edge in along if not graph.has_edge(*edge))
+    return graph
+
+
+def _paths_in(known: "nx.DiGraph", source: str, target: str) -> "Paths":
+    """Return all shortest paths between two nodes as far as the graph goes."""
+    from explorer.graph.analysis import Paths, shortest_paths
+
+    paths, _ = shortest_paths(known, source, target)
+    if paths:
+        return Paths(source, target, "downstream", paths)
+    back, _ = shortest_paths(known, target, source)
+    return Paths(source, target, "upstream", tuple(path[::-1] for path in back))
+
+
+def _describe_paths(paths: "Paths", between: str, name: str) -> str:
+    """Return how many paths there are, how long they are, and what was not searched."""
+    cut = f"; {paths.truncated}" if paths.truncated else ""
+    if paths.hops is None:
+        return f"No lineage path leads {between} {name}{cut}."
+    many = f"{len(paths)} paths" if len(paths) > 1 else "One path"
+    return f"{many} {between} {name}, {hop_count(paths.hops)} {paths.direction}{cut}."
