@@ -57,6 +57,8 @@ _LONGEST_NAME: Final = 60
 _COLUMNS: Final = ("follow_column", "follow_edge", "forget_columns")
 _DRAWING: Final = ("read", "draw", "unfold", "look_at", "show_paths", "offer_columns", *_COLUMNS)
 
+_ALL: Final = (*_DRAWING, "list_impact")
+
 Fits = Callable[[Neighbourhood], Awaitable[bool]]
 
 
@@ -266,7 +268,7 @@ class LineageSession(Session[LineageState]):
         """Turn to an entity, of which `read` reads the lineage: with one hop if `fits` is given and
         says of the drawing with more that it has no room."""
         query.check()
-        self.supersede((*_DRAWING, "list_impact"))
+        self.supersede(_ALL)
         self._fits, self._more_hops, self._filter = fits, 0, None
         self._expanded.clear()
         self._folded.clear()
@@ -279,6 +281,11 @@ class LineageSession(Session[LineageState]):
             state = replace(state, known=old.known, hood=old.hood, at=old.at)
         self._state = state
         self.replace()
+
+    def close(self) -> None:
+        """End what is read, and tell nobody of anything any more."""
+        super().close()
+        self.supersede(_ALL)
 
     def forget_read(self) -> None:
         """Have `read` read again what was read before."""

@@ -1,66 +1,41 @@
-"""Which entities of a lineage are drawn, and how far each is from where it starts."""
+"""Which entities of a lineage are drawn."""
 
-import threading
 from typing import Any
 
 import networkx as nx
-import pytest
 
-from explorer.errors import InvalidInput
-from explorer.notebook.widgets import lineage, lineage_drawing
-from explorer.notebook.widgets.lineage_drawing import KnownLineage
-from explorer.views.lineage import MAX_DRAWN
+from explorer.notebook.widgets import lineage
+from explorer.views.lineage import choose_nodes
 
 
 def test_folding_a_node_keeps_what_hangs_on_the_root_otherwise() -> None:
     graph = nx.DiGraph([("r", "a"), ("r", "b"), ("a", "c"), ("b", "c"), ("a", "d"), ("d", "e")])
-    graph.graph["root"] = "r"
-    assert lineage_drawing.nodes_to_fold(graph, set("rabcde"), "a", "DOWNSTREAM") == {"d", "e"}
-    assert lineage_drawing.nodes_to_fold(graph, set("rabcde"), "a", "UPSTREAM") == set()
-    assert lineage_drawing.nodes_to_fold(graph, set("rabcde"), "r", "DOWNSTREAM") == set("abcde")
+
+    def hidden(*folded: Any) -> set[str]:
+        return set(graph) - set(choose_nodes(graph, ["r"], folded=folded).chosen)
+
+    assert hidden(("a", "DOWNSTREAM")) == {"d", "e"}
+    assert hidden(("a", "UPSTREAM")) == set()
+    assert hidden(("r", "DOWNSTREAM")) == set("abcde")
+
+
+def test_a_cycle_hides_nothing_that_is_downstream() -> None:
+    graph = nx.DiGraph([("y", "r"), ("r", "w"), ("w", "y"), ("y", "z")])
+    assert set(choose_nodes(graph, ["r"]).chosen) == set("rywz")
 
 
 def test_no_more_than_its_limit_is_drawn_until_more_is_asked_for() -> None:
-    graph = nx.DiGraph([("r", f"{at}") for at in range(400)], root="r")
-    first = lineage_drawing.first(graph, "BOTH", 1, MAX_DRAWN)
-    assert len(first) == 13
-    more = lineage_drawing.nodes_to_unfold(graph, first, "r", "DOWNSTREAM", 20)
-    assert len(first) + len(more) == 20
+    graph = nx.DiGraph([("r", f"{at}") for at in range(400)])
+    assert len(choose_nodes(graph, ["r"], hops=1).chosen) == 13
+    assert len(choose_nodes(graph, ["r"], hops=1, most=20, neighbours=400).chosen) == 20
 
 
-def test_how_far_it_is_from_the_root_is_told_of_what_is_above_and_below_alone() -> None:
-    held = KnownLineage("r")
-    read = nx.DiGraph([("a", "r"), ("r", "b"), ("a", "x")], root="r", truncated=None)
-    nx.set_node_attributes(read, {"a": -1, "r": 0, "b": 1, "x": 0}, "hops")
-    held.absorb(read, "BOTH", 1)
-    assert dict(held.graph.nodes.data("hops")) == {"a": -1, "r": 0, "b": 1, "x": None}
-    held.turn_to("a")
-    assert dict(held.graph.nodes.data("hops")) == {"a": 0, "r": 1, "b": 2, "x": 1}
-
-
-def test_no_one_waits_while_a_picture_is_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = lineage_drawing.LineageWidgetState("r", 1, "BOTH")
-    seen.take(nx.DiGraph([("a", "r"), ("r", "b")], truncated=None), "r", "BOTH", 2)
-    draw, asked = lineage_drawing.draw, []
-
-    def slowly(*given: Any) -> Any:
-        asking = threading.Thread(target=lambda: asked.extend(seen.copy()))
-        asking.start()
-        asking.join(120)
-        return draw(*given)
-
-    monkeypatch.setattr(lineage_drawing, "draw", slowly)
-    said, told = seen.lay_out()
-    assert set(asked) == {"a", "r", "b"}
-    assert len(told["nodes"]) == 3
-    assert said.endswith("all 3 shown")
-
-
-def test_more_hops_than_are_ever_drawn_are_refused() -> None:
-    seen = lineage_drawing.LineageWidgetState("r", 1, "BOTH")
-    with pytest.raises(InvalidInput, match="1 to 20"):
-        seen.set_reach(21, None)
-    assert seen.reach == (1, "BOTH")
+def test_further_than_asked_is_drawn_only_what_was_unfolded() -> None:
+    graph = nx.DiGraph([("r", "a"), ("a", "b"), ("b", "c"), ("x", "a")])
+    assert set(choose_nodes(graph, ["r"], hops=1).chosen) == set("ra")
+    unfolded = choose_nodes(graph, ["r"], hops=1, expanded={("a", "DOWNSTREAM"): 50})
+    assert set(unfolded.chosen) == set("rab")
+    assert unfolded.hidden("a", "UPSTREAM") == 1
 
 
 def test_a_saved_picture_sets_no_formula_of_a_name() -> None:

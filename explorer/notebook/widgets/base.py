@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeVar
+from typing import Any, Literal, Protocol, SupportsIndex, TypeVar
 from uuid import uuid4
 
 import anywidget
@@ -20,9 +20,6 @@ from explorer.errors import CatalogError, Superseded
 from explorer.notebook import view
 from explorer.notebook.catalog import NotebookCatalog
 from explorer.views.parts import Part
-
-if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog, Catalog
 
 __all__ = [
     "EXPLORER_MODULE",
@@ -36,17 +33,14 @@ __all__ = [
     "EditorSession",
     "EditorWidget",
     "ExplorerRequests",
-    "LineageRequests",
     "SavedHtml",
     "SavedWithHtml",
     "Widget",
+    "guard",
     "running_cell",
 ]
 
 _log = logging.getLogger(__name__)
-
-_Read = Callable[["AsyncCatalog"], Coroutine[Any, Any, Any]]
-
 
 _T = TypeVar("_T")
 
@@ -90,7 +84,7 @@ class _Cancellable:
                 loop.call_soon_threadsafe(task.cancel)
 
 
-def _guard(do: Callable[[], None], on_error: Callable[[str], None]) -> None:
+def guard(do: Callable[[], None], on_error: Callable[[str], None]) -> None:
     """Run a function and show its errors in the widget; nothing else would report them."""
     try:
         do()
@@ -100,113 +94,6 @@ def _guard(do: Callable[[], None], on_error: Callable[[str], None]) -> None:
     except Exception as error:
         _log.debug("a callback of a widget failed", exc_info=True)
         on_error(line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE))
-
-
-class _Job(_Cancellable):
-    """A request of the lineage widget."""
-
-    def __init__(
-        self,
-        lock: threading.Condition,
-        status: str,
-        key: str,
-        read: _Read,
-        then: Callable[[Any], None],
-    ) -> None:
-        super().__init__(lock)
-        self.status, self.key, self.read, self.then = status, key, read, then
-
-
-class LineageRequests:
-    """A queue of requests. Its thread lives only while there are requests, so that an idle, closed
-    or garbage-collected widget holds none.
-
-    `busy` is called with what is being read, "" when all is read; `on_error` with an error message.
-    """
-
-    def __init__(
-        self, catalog: "Catalog", busy: Callable[[str], None], on_error: Callable[[str], None]
-    ) -> None:
-        self._catalog = catalog
-        self._busy, self._on_error = busy, on_error
-        self._lock = threading.Condition(threading.RLock())
-        self._queue: deque[_Job] = deque()
-        self._now: _Job | None = None
-        self._thread: threading.Thread | None = None
-        self._ended = False
-
-    def ask(
-        self,
-        status: str,
-        read: _Read,
-        then: Callable[[Any], None],
-        *,
-        key: str = "",
-        alone: bool = False,
-    ) -> None:
-        """Read, then process the result, both on this queue's thread.
-
-        A question takes the place of earlier ones of the same `key`; one that is `alone` that of
-        all. What is under way then is hung up, and its answer is not looked at.
-        """
-        with self._lock:
-            if self._ended:
-                return
-            self._drop(key, everything=alone)
-            self._queue.append(_Job(self._lock, status, key, read, then))
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._run, name="catalog-lineage", daemon=True
-                )
-                self._thread.start()
-
-    def end(self) -> None:
-        """Cancel all requests, and accept no more."""
-        with self._lock:
-            self._ended = True
-            self._drop("", everything=True)
-
-    def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until there are no requests; return whether that happened in time."""
-        with self._lock:
-            if self._thread is threading.current_thread():
-                return False
-            return self._lock.wait_for(lambda: self._thread is None, timeout_seconds)
-
-    def run_guarded(self, do: Callable[[], None]) -> None:
-        """Run a function and show its errors in the widget; nothing else would report them."""
-        _guard(do, self._on_error)
-
-    def _drop(self, key: str, *, everything: bool) -> None:
-        jobs = [*self._queue, *([self._now] if self._now else [])]
-        for job in jobs:
-            if everything or (key and job.key == key):
-                job.drop()
-        self._queue = deque(job for job in self._queue if not job.dropped)
-
-    def _run(self) -> None:
-        while True:
-            with self._lock:
-                self._now = self._queue.popleft() if self._queue else None
-                job = self._now
-                if job is None:
-                    self._busy("")
-                    self._thread = None
-                    self._lock.notify_all()
-                    return
-                if job.status:
-                    self._busy(job.status)
-            self.run_guarded(partial(self._do, job))
-
-    def _do(self, job: _Job) -> None:
-        try:
-            answer = self._catalog.wait(job.run(lambda: job.read(self._catalog.core)))
-        except CatalogError:
-            if job.dropped:
-                return
-            raise
-        if not job.dropped:
-            job.then(answer)
 
 
 Kind = Literal[
@@ -334,7 +221,7 @@ class ExplorerRequests:
 
     def run_guarded(self, do: Callable[[], None]) -> None:
         """Run a function and show its errors in the widget; nothing else would report them."""
-        _guard(do, partial(self._show, "problem"))
+        guard(do, partial(self._show, "problem"))
 
     def _drop(self, kind: Kind) -> None:
         waiting = self._waiting.get(kind, deque())

@@ -1,37 +1,33 @@
 """The lineage widget: upstream and downstream entities, explored in a notebook."""
 
+import asyncio
 import base64
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from contextlib import suppress
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
+import networkx as nx
 import traitlets
 
 from explorer.client.display import line
+from explorer.errors import CatalogError
 from explorer.graph.export import to_graphml
-from explorer.graph.lineage import read_lineage
-from explorer.graph.nodes import read_details
 from explorer.graph.pictures import label, to_svg
 from explorer.metadata.urn import Urn
 from explorer.notebook.view import AS_WRITTEN
-from explorer.notebook.widgets.base import LINEAGE_MODULE, LINEAGE_STYLE, LineageRequests, Widget
-from explorer.notebook.widgets.lineage_drawing import (
-    SIDES,
-    ColumnChoices,
-    DrawnColumns,
-    LineageWidgetState,
-    read_between,
-    read_from,
-    read_names,
-)
+from explorer.notebook.widgets.base import LINEAGE_MODULE, LINEAGE_STYLE, Widget, guard
+from explorer.notebook.widgets.lineage_drawing import DrawnLineage, draw
+from explorer.sessions.lineage import LineageQuery, LineageSession, LineageState
 from explorer.views.lineage import LineageEntity, lineage_entities, lineage_tree
 
 if TYPE_CHECKING:
-    import networkx as nx
-
-    from explorer.client import AsyncCatalog, Catalog
+    from explorer.client import Catalog
     from explorer.client.records import Flow
     from explorer.graph import Extent
 
@@ -85,9 +81,8 @@ def _list_nodes(graph: "nx.DiGraph") -> Iterator[str]:
     yield f"{sum(far > 0 for far in hops):,} downstream"
 
 
-_MOST_READ = 2_000
 _FIRST_SECONDS = 3.0
-_COLUMN = 60
+_LONGEST_PROBLEM = 400
 _SHOWN = ("picture", "said", "busy", "problem", "selected")
 
 
@@ -127,36 +122,41 @@ class LineageWidget(Widget):
     ) -> None:
         """`graph` is a lineage graph of this entity, read before and at least `hops` far: it is
         drawn at once, as far as `hops` and `direction` say, and not read again."""
-        root = str(Urn.parse(urn))
-        scene = LineageWidgetState(root, hops, direction)
+        query = LineageQuery(Urn.parse(urn), direction, hops)
+        query.check()
         super().__init__()
-        self._scene = scene
+        self._catalog = catalog
+        self._lineage = LineageSession(catalog.core, explores=True)
+        self._lineage.begin(query, query.urn.name)
+        self._lineage.subscribe(self._show_later)
+        self._state: LineageState | None = None
+        self._drawing: DrawnLineage | None = None
         self._drawn = threading.Event()
         self._listeners: list[Callable[[str], None]] = []
-        self._work = LineageRequests(catalog, self._show_busy, self._show_problem)
+        self._requests: list[Future[None]] = []
+        self._is_closed = False
+        self._queue_lock, self._drawing_lock = threading.Lock(), threading.RLock()
+        self._drawing_thread: threading.Thread | None = None
         self.on_msg(self._handle_message)
         self.observe(self._follow_selection, "selected")
         attributes = {} if graph is None else graph.graph
-        if (
-            graph is not None
-            and attributes.get("root") == root
-            and attributes.get("hops", 0) >= hops
-        ):
-            scene.know([node for node, text in graph.nodes.data("description") if text is not None])
-            self._take(graph, root, attributes["direction"], attributes["hops"])
-            self._complete()
+        is_read = attributes.get("root") == str(query.urn) and attributes.get("hops", 0) >= hops
+        if graph is not None and is_read:
+            self._ask(self._lineage.take(graph))
         else:
-            self._read(root)
+            self._ask(self._lineage.read())
 
     @property
     def graph(self) -> "nx.DiGraph":
         """Return a copy of everything read so far: see `explorer.graph.lineage`."""
-        return self._scene.copy()
+        known = self._lineage.state.known
+        return nx.DiGraph(root=self.root, truncated=None) if known is None else known.copy()
 
     @property
     def root(self) -> str:
         """Return the URN of the root."""
-        return self._scene.root
+        query = self._lineage.state.query
+        return "" if query is None else str(query.urn)
 
     def on_select(self, call: Callable[[str], None]) -> Callable[[str], None]:
         """Register a function that is called with the URN of each selected entity; can be used as a
@@ -166,94 +166,66 @@ class LineageWidget(Widget):
 
     def unfold(self, urn: str | Urn, side: "Flow") -> None:
         """Draw the neighbours of an entity on one side, after reading them if needed."""
-        node = str(urn)
-        has_neighbours = self._scene.has_neighbours(node, side)
-
-        async def read(catalog: "AsyncCatalog") -> "nx.DiGraph | None":
-            if has_neighbours:
-                return None
-            return await read_lineage(catalog, node, side, hops=1, limit=_MOST_READ)
-
-        def then(neighbours: "nx.DiGraph | None") -> None:
-            if neighbours is not None:
-                self._scene.add(neighbours, side)
-            full = self._scene.unfold(node, side)
-            self._redraw()
-            if full:
-                self.problem = full
-            self._complete()
-
-        activity = "" if has_neighbours else f"reading the neighbours of {self._scene.name(node)} …"
-        self._work.ask(activity, read, then)
+        self._ask(self._lineage.unfold(str(urn), side))
 
     def fold(self, urn: str | Urn, side: "Flow") -> None:
         """Collapse an entity: hide what is connected only through it on one side."""
-
-        def then() -> None:
-            if self.selected in self._scene.fold(str(urn), side):
-                self.selected = str(urn)
-
-        self._change(then)
+        self._ask(self._lineage.fold(str(urn), side))
 
     def turn_to(self, urn: str | Urn) -> None:
         """Redraw the lineage around another entity."""
-        root = str(Urn.parse(urn))
-        self._scene.leave(root)
-        self._read(root)
+        self._ask(self._lineage.turn_to(Urn.parse(urn)))
 
     def reach(self, hops: int | None = None, direction: "Extent | None" = None) -> None:
         """Change the number of hops or the direction."""
-        self._scene.set_reach(hops, direction)
-        self._read(self._scene.root)
+        if hops is not None:
+            LineageQuery(Urn.parse(self.root), hops=hops).check()
+            self._ask(self._lineage.reach(hops))
+        if direction is not None:
+            self._ask(self._lineage.turn(direction))
 
     def narrow(self, *, without: Mapping[str, "list[str]"]) -> None:
         """Leave out entities by `type` and `platform`, each a list of the words on the boxes; paths
         over hidden entities are dashed. An empty list clears the filter."""
-
-        self._change(partial(self._scene.narrow, without))
+        self._ask(self._lineage.leave_out(without))
 
     def follow_column(self, urn: str | Urn, column: str) -> None:
         """Draw the upstream and downstream columns of a column."""
-        node = str(urn)
-        about = f"column {line(column, _COLUMN)} of {self._scene.name(node)}"
-        _, extent = self._scene.reach
-        span = self._scene.span()
-        self._ask_columns(about, lambda catalog: read_from(catalog, node, column, extent, span))
+        self._ask(self._lineage.follow_column(Urn.parse(urn), column))
 
     def follow_edge(self, source: str, target: str) -> None:
         """Draw which columns flow along an edge."""
-        tables, name = self._scene.tables, self._scene.name
-        if not tables.has_edge(source, target):
-            return
-        about = f"columns from {name(source)} to {name(target)}"
-        self._ask_columns(about, lambda catalog: read_between(catalog, tables, source, target))
+        self._ask(self._lineage.follow_edge(source, target))
 
     def forget_columns(self) -> None:
         """Draw only tables again."""
-
-        def then() -> None:
-            self._scene.follow(DrawnColumns())
-            self._scene.offer(ColumnChoices())
-
-        self._change(then, key="columns")
+        self._ask(self._lineage.forget_columns())
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
         """Wait until all requests are drawn; return whether that happened in time."""
-        return self._work.wait(timeout_seconds)
+        if self._drawing_thread is threading.current_thread():
+            return False
+        end = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+        while pending := [request for request in self._requests if not request.done()]:
+            left = None if end is None else max(end - time.monotonic(), 0)
+            if wait_for(pending, left).not_done:
+                return False
+        return True
 
     def close(self) -> None:
         """Cancel reading, and close the widget."""
         # Closing is also what ends one that was never quite made.
-        work = getattr(self, "_work", None)
-        if work is not None:
-            work.end()
+        if not getattr(self, "_is_closed", True):
+            self._is_closed = True
+            # A client that was closed has ended what it did.
+            with suppress(CatalogError):
+                self._requests.append(self._catalog.begin(_end(self._lineage)))
         super().close()
 
     def __repr__(self) -> str:
-        drawing = self._scene.drawing
-        if drawing is None:
+        if self._drawing is None:
             return f"Lineage of {line(self.root)}: {self.problem or 'not read yet'}"
-        return as_tree(drawing.graph, self.said)
+        return as_tree(self._drawing.hood.graph, self.said)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Return the widget, with a picture and a tree for front ends without a kernel."""
@@ -263,10 +235,9 @@ class LineageWidget(Widget):
         if bundle is None:
             return None
         data, metadata = bundle
-        drawing = self._scene.drawing
         more = {"text/plain": repr(self)}
-        if drawing is not None:
-            more["text/html"] = as_html(drawing.graph, self.said)
+        if self._drawing is not None:
+            more["text/html"] = as_html(self._drawing.hood.graph, self.said)
         return {**data, **more}, metadata
 
     def _handle_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
@@ -275,152 +246,128 @@ class LineageWidget(Widget):
             case {"view": str(view), "seq": int(seq)}:
                 self.send({"kind": "heard", "view": view, "seq": seq})
         self.problem = ""
+        self._guard(partial(self._answer, content))
+
+    def _answer(self, content: Any) -> None:
         match content:
             case {"kind": "unfold", "urn": str(urn), "side": "UPSTREAM" | "DOWNSTREAM" as side}:
-                self._work.run_guarded(lambda: self.unfold(urn, side))
+                self.unfold(urn, side)
             case {"kind": "fold", "urn": str(urn), "side": "UPSTREAM" | "DOWNSTREAM" as side}:
-                self._work.run_guarded(lambda: self.fold(urn, side))
+                self.fold(urn, side)
             case {"kind": "root", "urn": str(urn)}:
-                self._work.run_guarded(lambda: self.turn_to(urn))
+                self.turn_to(urn)
             case {"kind": "back"}:
-                self._work.run_guarded(self._go_back)
+                self._ask(self._lineage.go_back())
             case {"kind": "hops", "hops": int(hops)}:
-                self._work.run_guarded(lambda: self.reach(hops))
+                self.reach(hops)
             case {"kind": "direction", "direction": "BOTH" | "UPSTREAM" | "DOWNSTREAM" as extent}:
-                self._work.run_guarded(lambda: self.reach(direction=extent))
+                self.reach(direction=extent)
             case {"kind": "narrow", "type": list(types), "platform": list(platforms)}:
                 without = {"type": [*map(str, types)], "platform": [*map(str, platforms)]}
-                self._work.run_guarded(lambda: self.narrow(without=without))
+                self.narrow(without=without)
             case {"kind": "more"}:
-                self._work.run_guarded(self._show_more)
+                self._ask(self._lineage.draw_more())
             case {"kind": "names", "urn": str(urn)}:
-                self._work.run_guarded(lambda: self._ask_names(urn))
+                self._ask(self._lineage.offer_columns(Urn.parse(urn)))
             case {"kind": "column", "urn": str(urn), "column": str(column)}:
-                self._work.run_guarded(lambda: self.follow_column(urn, column))
+                self.follow_column(urn, column)
             case {"kind": "edge", "source": str(source), "target": str(target)}:
-                self._work.run_guarded(lambda: self.follow_edge(source, target))
+                self.follow_edge(source, target)
             case {"kind": "tables"}:
-                self._work.run_guarded(self.forget_columns)
+                self.forget_columns()
             case {"kind": "graphml"}:
-                self._work.run_guarded(self._send_graphml)
+                self._ask(asyncio.to_thread(self._send_graphml))
+
+    def _send_graphml(self) -> None:
+        """Send everything read as GraphML."""
+        self.send({"kind": "graphml", "text": to_graphml(self.graph)})
 
     def _follow_selection(self, change: Any) -> None:
         """Notify listeners of the selected entity, and count its neighbours."""
         urn = change["new"]
-        if not urn:
-            return
-        for call in self._listeners:
-            self._work.run_guarded(partial(call, urn))
-        _, extent = self._scene.reach
-        sides = [side for side in SIDES if extent in ("BOTH", side)]
-        if self._scene.has_neighbours(urn, *sides) or not self._scene.has_node(urn):
-            return
+        if urn:
+            for call in self._listeners:
+                self._guard(partial(call, urn))
+            self._ask(self._lineage.look_at(urn))
 
-        def then(neighbours: "nx.DiGraph") -> None:
-            self._scene.add(neighbours, extent)
-            self._redraw()
+    def _guard(self, do: Callable[[], None]) -> None:
+        guard(do, self._show_problem)
 
-        self._work.ask(
-            "",
-            lambda catalog: read_lineage(catalog, urn, extent, hops=1, limit=_MOST_READ),
-            then,
-            key="look",
-        )
-
-    def _read(self, root: str) -> None:
-        hops, extent = self._scene.reach
-
-        # One hop more than is drawn, so that hidden neighbours can be counted.
-        async def read(catalog: "AsyncCatalog") -> "nx.DiGraph":
-            return await read_lineage(catalog, root, extent, hops=hops + 1, limit=_MOST_READ)
-
-        def then(graph: "nx.DiGraph") -> None:
-            self._take(graph, root, extent, hops + 1)
-            self._complete()
-
-        self._work.ask(f"reading the lineage of {self._scene.name(root)} …", read, then, alone=True)
-
-    def _take(self, graph: "nx.DiGraph", root: str, extent: "Extent", hops: int) -> None:
-        self._scene.take(graph, root, extent, hops)
-        self._redraw()
-        self.selected = root
-        self._drawn.set()
-
-    def _complete(self) -> None:
-        """Read the names and states of what is drawn, and draw them."""
-        bare = self._scene.bare()
-        if not bare:
+    def _ask(self, action: Coroutine[Any, Any, None]) -> None:
+        """Begin an action of the session on the client's thread."""
+        if self._is_closed:
+            action.close()
             return
 
-        async def read(catalog: "AsyncCatalog") -> None:
-            await read_details(catalog, bare)
+        def begin() -> None:
+            request = self._catalog.begin(self._run(action))
+            with self._queue_lock:
+                pending = [earlier for earlier in self._requests if not earlier.done()]
+                self._requests = [*pending, request]
 
-        def then(_: None) -> None:
-            self._scene.describe(bare)
-            self._redraw()
+        self._guard(begin)
 
-        self._work.ask("reading names …", read, then)
+    async def _run(self, action: Coroutine[Any, Any, None]) -> None:
+        try:
+            # An error of the catalog is the message of the state.
+            with suppress(CatalogError):
+                await action
+        except Exception as error:
+            # The outermost edge: no other code would show an unexpected exception.
+            self._guard(partial(_raise, error))
+        finally:
+            if not self._is_closed:
+                await asyncio.to_thread(self._show)
 
-    def _change(self, do: Callable[[], None], key: str = "") -> None:
-        """Change the view and draw it, off the kernel's thread."""
+    def _show_later(self, state: LineageState) -> None:
+        del state
+        asyncio.get_running_loop().run_in_executor(None, self._show)
 
-        def then(_: None) -> None:
-            do()
-            self._redraw()
+    def _show(self) -> None:
+        """Draw the session's state; listeners that it has may wait for the catalog."""
+        with self._drawing_lock:
+            state, before = self._lineage.state, self._state
+            if state is before or self._is_closed:
+                return
+            self._state, self._drawing_thread = state, threading.current_thread()
+            try:
+                self._guard(lambda: self._draw(state, before))
+            finally:
+                self._drawing_thread = None
 
-        self._work.ask("", _nothing, then, key=key)
-
-    def _show_more(self) -> None:
-        self._change(self._scene.widen)
-        self._work.ask("", _nothing, lambda _: self._complete())
-
-    def _go_back(self) -> None:
-        root = self._scene.returning()
-        if root is not None:
-            self._read(root)
-
-    def _ask_names(self, urn: str) -> None:
-        name = self._scene.name(urn)
-
-        def then(choices: ColumnChoices) -> None:
-            self._scene.offer(choices)
-            self._redraw()
-            if not choices.paths:
-                self.problem = f"no columns are known for {name}"
-
-        self._work.ask(
-            f"reading the columns of {name} …",
-            lambda catalog: read_names(catalog, urn),
-            then,
-            key="names",
-        )
-
-    def _ask_columns(self, about: str, read: Callable[["AsyncCatalog"], Any]) -> None:
-        def then(columns: "nx.DiGraph") -> None:
-            any_drawn = self._scene.follow(DrawnColumns(columns, about))
-            self._redraw()
-            if not any_drawn:
-                self.problem = f"no lineage is known for {about}"
-
-        self._work.ask(f"reading {about} …", read, then, key="columns")
-
-    def _send_graphml(self) -> None:
-        """Send everything read as GraphML; it is built off the kernel's thread."""
-
-        def then(_: None) -> None:
-            self.send({"kind": "graphml", "text": to_graphml(self.graph)})
-
-        self._work.ask("writing GraphML …", _nothing, then)
-
-    def _redraw(self) -> None:
-        self.said, self.picture = self._scene.lay_out()
-
-    def _show_busy(self, message: str) -> None:
-        self.busy = message
+    def _draw(self, state: LineageState, before: LineageState | None) -> None:
+        self.busy = "" if state.work is None else str(state.work)
+        if before is None or _drawn_parts(state) != _drawn_parts(before):
+            drawing = draw(state, self._lineage.knows, self._drawing)
+            if drawing is not None:
+                self._drawing = drawing
+                self.said, self.picture = drawing.sentence, dict(drawing.page_state)
+        if self._drawing is not None:
+            is_led = before is None or state.at != before.at
+            if state.at and (is_led or self.selected not in self._drawing.hood.graph):
+                self.selected = state.at
+            self._drawn.set()
+        message = state.message
+        if message is not None and message.is_error and (not before or message != before.message):
+            self._show_problem(line(message.sentence, _LONGEST_PROBLEM))
 
     def _show_problem(self, message: str) -> None:
         self.problem = message
         self._drawn.set()
+
+
+async def _end(lineage: LineageSession) -> None:
+    lineage.close()
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _drawn_parts(state: LineageState) -> tuple[Any, ...]:
+    """Return what a drawing is made from."""
+    parts = (state.hood, state.columns, state.choices)
+    return (*map(id, parts), state.extent, state.columns_of, state.back)
 
 
 class EmbeddedLineage(LineageWidget):
@@ -461,7 +408,3 @@ class EmbeddedLineage(LineageWidget):
 
     def _notify(self) -> None:
         self._changed({name: getattr(self, name) for name in _SHOWN})
-
-
-async def _nothing(_: "AsyncCatalog") -> None:
-    return None

@@ -10,7 +10,9 @@ import pytest
 
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.lineage import LineageWidget
-from explorer.notebook.widgets.lineage_drawing import DrawnColumns, KnownLineage, ShownLineage, draw
+from explorer.notebook.widgets.lineage_drawing import draw
+from explorer.sessions.lineage import LineageQuery, LineageState
+from explorer.views.lineage import choose_nodes
 from tests.conftest import nightly
 
 PAYLOADS = (
@@ -27,28 +29,30 @@ def table(name: Any) -> Any:
     return str(Urn.dataset("hive", name))
 
 
-def state(graph: Any, shown: Any = None, hops: int = 1, **more: Any) -> Any:
+def state(graph: Any, shown: Any = None, hops: int = 1, columns: Any = None, **more: Any) -> Any:
     """What the kernel would tell of a graph, drawn whole unless `shown` names nodes."""
-    held = KnownLineage(graph.graph["root"])
-    held.absorb(graph, "BOTH", 50)
-    nodes = list(graph) if shown is None else shown
-    drawing = draw(held, ShownLineage(nodes, columns=more.pop("columns", DrawnColumns())), None)
-    picture = {
-        **drawing.page_state,
-        "hops": hops,
-        "direction": "BOTH",
-        "more": False,
-        "back": False,
-        "about": "",
-        "names": {"urn": "", "columns": []},
-        **more,
-    }
+    root = graph.graph["root"]
+    below = nx.single_source_shortest_path_length(graph, root)
+    above = nx.single_source_shortest_path_length(graph.reverse(), root)
+    for node in graph:
+        graph.nodes[node]["hops"] = below.get(node, -above.get(node, 0))
+    hood = choose_nodes(graph, [root], hops=0, wanted=list(graph) if shown is None else shown)
+    told = LineageState(
+        name="root",
+        query=LineageQuery(Urn.parse(root), hops=hops),
+        reading="over",
+        known=graph,
+        hood=hood,
+        columns=columns,
+    )
+    drawing = draw(told, lambda node, side: True, None)
+    assert drawing is not None
     return {
-        "picture": picture,
+        "picture": {**drawing.page_state, **more},
         "said": "root · all shown",
         "busy": "",
         "problem": "",
-        "selected": held.root,
+        "selected": root,
     }
 
 
@@ -155,7 +159,8 @@ def test_a_box_says_in_words_and_signs_what_it_is(tree: Any) -> None:
     assert box(tree, "a").locator(".cx-name").text_content() == "✗ a"
     assert box(tree, "a").locator(".cx-facts").text_content() == "chart · looker · removed"
     assert (
-        box(tree, "b").locator(".cx-facts").text_content() == "dataset · hive · not in the catalog"
+        box(tree, "b").locator(".cx-facts").text_content()
+        == "dataset · hive · only named by others"
     )
     label = box(tree, "c").get_attribute("aria-label")
     assert label == "c, dataset · hive, 1 hop downstream, 1 more downstream"
@@ -268,7 +273,7 @@ def test_columns_are_chosen_and_drawn_into_the_boxes(show: Any) -> None:
     columns.add_edge(("root", "id"), ("c", "root_id"), guess=False)
     columns.add_edge(("root", "id"), ("b", "id"), guess=True)
     names = {"urn": table("root"), "columns": ["id", "other"]}
-    page = show(state(graph, columns=DrawnColumns(columns), names=names, about="column id of root"))
+    page = show(state(graph, columns=columns, names=names, about="column id of root"))
     assert page.page.locator("path.cx-link").count() == 2
     assert page.page.locator("path.cx-link.cx-guess").count() == 1
     assert sorted(page.page.locator(".cx-port").all_text_contents()) == ["id", "id", "root_id"]
