@@ -1,6 +1,6 @@
 """Lineage, impact and paths between entities, rendered as pictures, trees and frames."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +11,13 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
 from explorer.notebook.view import ShownTable, grid_parts
+from explorer.sessions.lineage import (
+    LineageQuery,
+    read_described_graph,
+    read_graph,
+    read_impact,
+    read_paths,
+)
 from explorer.views.lineage import (
     CERTAINTY,
     CERTAINTY_NOTES,
@@ -31,7 +38,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer import graph
-    from explorer.client.records import Flow
     from explorer.graph import Extent
     from explorer.notebook.catalog import NotebookCatalog
     from explorer.notebook.widgets.lineage import LineageWidget
@@ -58,16 +64,12 @@ class PathList(ShownTable):
     @classmethod
     def read(cls, catalog: "NotebookCatalog", source: Urn, target: str | Urn) -> "PathList":
         """Read the paths; see `EntityPage.paths_to`."""
-        from explorer.graph import find_paths
-
         end = Urn.parse(target)
-        paths = with_progress(
-            catalog, lambda _: find_paths(catalog.core, source, end), "searching for paths"
+        return cls(
+            with_progress(
+                catalog, lambda _: read_paths(catalog.core, source, end), "searching for paths"
+            )
         )
-        met = dict.fromkeys(
-            (str(source), str(end), *(urn for node_path in paths.node_paths for urn in node_path))
-        )
-        return cls(PathsView.of(paths, catalog.summaries(Urn.parse_all(met))))
 
     @property
     def found(self) -> "graph.Paths":
@@ -120,17 +122,12 @@ class ImpactTable(ShownTable):
         cls, catalog: "NotebookCatalog", urn: Urn, name: str, column: str | None
     ) -> "ImpactTable":
         """Read the impact; see `EntityPage.impact`."""
-        from explorer.graph import find_impact
-
-        paths = with_progress(
+        view = with_progress(
             catalog,
-            lambda _: find_impact(catalog.core, urn, column),
+            lambda _: read_impact(catalog.core, urn, column, name=name),
             f"reading what depends on {line(name, 40)}",
         )
-        urns = [
-            urn for affected in paths.affected for urn in (*affected.owners, affected.domain) if urn
-        ]
-        return cls(name, ImpactView.of(paths, _read_names(catalog, urns), name))
+        return cls(name, view)
 
     @property
     def found(self) -> "graph.Impact":
@@ -207,12 +204,6 @@ def _name_cell(entity: LineageEntity, urn: str = "", depth: int = 0) -> Cell:
     mark = f"{entity.state}:" if entity.states else ""
     tone: Tone = "plain" if depth else "loud"
     return Cell(entity.full_name, mark, detail=urn, indent=max(depth - 1, 0), tone=tone)
-
-
-def _read_names(catalog: "NotebookCatalog", urns: Iterable[str]) -> dict[str, str]:
-    """Return the names of owners and domains by URN. One request per hundred."""
-    entities = catalog.summaries(Urn.parse_all(dict.fromkeys(urns)))
-    return {str(urn): entity.name for urn, entity in entities.items()}
 
 
 _MOST_DRAWN = 60
@@ -552,30 +543,15 @@ def read_column_lineage(
     limit: int | None,
 ) -> ColumnLineage:
     """Read the lineage of a column; see `EntityPage.lineage`."""
-    import networkx as nx
-
-    from explorer.graph.lineage import read_columns
-
-    _check(direction, hops)
-    flows: tuple[Flow, ...] = ("UPSTREAM", "DOWNSTREAM")
-    graphs = [
-        with_progress(
-            catalog,
-            lambda _, side=side: read_columns(  # type: ignore[misc]
-                catalog.core, urn, column, side, hops=hops, limit=limit
-            ),
-            f"following {line(column, 40)} of {line(name, 40)}",
-        )
-        for side in flows
-        if direction.upper() in ("BOTH", side)
-    ]
-    cut = [columns.graph["truncated"] for columns in graphs if columns.graph["truncated"]]
-    roots = sorted({root for columns in graphs for root in columns.graph["roots"]})
-    compose_all = nx.compose_all(graphs)
-    compose_all.graph.update(graphs[0].graph, roots=roots, truncated="; ".join(cut) or None)
-    tables = dict.fromkeys(_table_of(compose_all, node) for node in compose_all)
-    names = _read_names(catalog, tables)
-    return ColumnLineage(name, urn, column, compose_all, names=names, catalog=catalog)
+    query = LineageQuery(urn, _check(direction, hops), hops, column)
+    graph = with_progress(
+        catalog,
+        lambda _: read_graph(catalog.core, query, limit),
+        f"following {line(column, 40)} of {line(name, 40)}",
+    )
+    tables = catalog.summaries(Urn.parse_all({_table_of(graph, node): None for node in graph}))
+    names = {str(table): entity.name for table, entity in tables.items()}
+    return ColumnLineage(name, urn, column, graph, names=names, catalog=catalog)
 
 
 def read_lineage(
@@ -587,24 +563,13 @@ def read_lineage(
     limit: int | None,
 ) -> EntityLineage:
     """Read the lineage of an entity, with names; see `EntityPage.lineage`."""
-    from explorer.graph import lineage
-
-    extent = _check(direction, hops)
-    graph = with_progress(
+    query = LineageQuery(urn, _check(direction, hops), hops)
+    graph, names = with_progress(
         catalog,
-        lambda _: lineage.read_lineage(
-            catalog.core, urn, extent, hops=hops, limit=limit, with_details=True
-        ),
+        lambda _: read_described_graph(catalog.core, query, limit),
         f"reading the lineage of {line(name, 40)}",
     )
-    graph.graph["hops"] = hops
-    label_urns = dict.fromkeys(
-        label_urn
-        for _, attributes in graph.nodes(data=True)
-        for label_urn in (*attributes.get("owners", ()), attributes.get("domain"))
-        if label_urn
-    )
-    return EntityLineage(name, graph, names=_read_names(catalog, label_urns), catalog=catalog)
+    return EntityLineage(name, graph, names=names, catalog=catalog)
 
 
 def _check(direction: str, hops: int) -> "Extent":

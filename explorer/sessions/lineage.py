@@ -42,6 +42,7 @@ __all__ = [
     "LineageQuery",
     "LineageSession",
     "LineageState",
+    "read_described_graph",
     "read_graph",
     "read_impact",
     "read_label_names",
@@ -107,6 +108,18 @@ def _load_graphs() -> Any:
     from explorer.graph import lineage
 
     return lineage
+
+
+async def read_described_graph(
+    catalog: "AsyncCatalog", query: LineageQuery, limit: int | None = None
+) -> "tuple[nx.DiGraph, dict[str, str]]":
+    """Return the graph of `read_graph` with what the catalog says of each node, and the names of
+    owners and domains by URN. One request more for each hundred nodes."""
+    graph = await read_graph(catalog, query, limit)
+    from explorer.graph.nodes import read_details
+
+    await read_details(catalog, graph)
+    return graph, await read_label_names(catalog, graph.nodes.values())
 
 
 async def read_label_names(
