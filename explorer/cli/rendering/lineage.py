@@ -4,7 +4,7 @@ relationships."""
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -28,7 +28,7 @@ from explorer.client import Catalog
 from explorer.client.display import line
 from explorer.client.records import Direction, Flow
 from explorer.errors import InvalidInput, NotFound, UnknownName
-from explorer.graph import Affected, Graphs, contracted, matches, merged, split_column
+from explorer.graph import Affected, contracted, matches, split_column
 from explorer.graph.analysis import Grouping
 from explorer.graph.nodes import DETAIL_ASPECTS, FIELDS, attributes_of
 from explorer.metadata.fieldpath import FieldPath
@@ -36,6 +36,8 @@ from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.query import read_filter
 from explorer.query.filters import Filter
+from explorer.sessions import lineage as sessions
+from explorer.sessions.lineage import LineageQuery, read_graph
 from explorer.views import lineage as views
 from explorer.views.lineage import (
     CERTAINTY,
@@ -50,6 +52,7 @@ from explorer.views.lineage import (
 if TYPE_CHECKING:
     import networkx as nx
 
+    from explorer.graph import Extent
     from explorer.sources.script_lineage import CatalogTables, StatementLineage
     from explorer.sources.sql_lineage import Path as TablePath
 
@@ -131,11 +134,7 @@ def _checking_existence(catalog: Catalog, urn: str) -> Iterator[None]:
 
 Sides = Literal["both", "down", "up"]
 
-_FLOWS: Mapping[Sides, tuple[Flow, ...]] = {
-    "both": ("UPSTREAM", "DOWNSTREAM"),
-    "down": ("DOWNSTREAM",),
-    "up": ("UPSTREAM",),
-}
+_EXTENTS: "Mapping[Sides, Extent]" = {"both": "BOTH", "down": "DOWNSTREAM", "up": "UPSTREAM"}
 
 # The names of the fields in filters, for error messages.
 _FIELDS = frozenset("type" if name == "_entityType" else name for name in FIELDS)
@@ -143,43 +142,44 @@ _FIELDS = frozenset("type" if name == "_entityType" else name for name in FIELDS
 
 @dataclass(frozen=True, slots=True)
 class LineageReport:
-    """The lineage of an entity or column, `root`: a graph per side, and their `union`.
+    """The lineage of an entity or column, `root`, on some sides.
 
     `nearest` has the URNs to show, those within `hops` from the nearest on, without the root. The
-    graphs may reach one hop further.
+    graph may reach one hop further.
     """
 
     root: str
     hops: int
-    union: "nx.DiGraph"
-    sides: Mapping[Flow, "nx.DiGraph"]
+    graph: "nx.DiGraph"
+    sides: tuple[Flow, ...]
     nearest: tuple[str, ...]
 
     @property
     def truncated(self) -> str | None:
         """The reason why the traversal stopped early, or None."""
-        cut: str | None = self.union.graph["truncated"]
+        cut: str | None = self.graph.graph["truncated"]
         return cut
 
     @property
     def total(self) -> int:
         """The number of nodes within `hops`, without the root."""
-        return sum(1 for _ in _within(self.union, self.root, self.hops))
+        return sum(map(self.count, self.sides))
 
     @property
     def has_more(self) -> bool:
         """Whether the graph has nodes beyond `hops`."""
-        return self.total < len(self.union) - 1
+        return self.total < len(self.graph) - 1
 
     def count(self, flow: Flow) -> int:
         """Return the number of nodes on one side within `hops`."""
-        return sum(1 for _ in _within(self.sides[flow], self.root, self.hops))
+        far = [self.graph.nodes[node]["hops"] for node in _within(self.graph, self.root, self.hops)]
+        return sum((hops < 0) == (flow == "UPSTREAM") for hops in far)
 
     def part(self) -> "nx.DiGraph":
         """Return the graph of the root and the nodes shown."""
-        if len(self.nearest) == len(self.union) - 1:
-            return self.union
-        return self.union.subgraph({self.root, *self.nearest}).copy()
+        if len(self.nearest) == len(self.graph) - 1:
+            return self.graph
+        return self.graph.subgraph({self.root, *self.nearest}).copy()
 
 
 def column_target(urn: str, column: str | None) -> tuple[str, str | None]:
@@ -230,50 +230,30 @@ def read_lineage(
     fetched for those. Raises `NotFound` if there is no such entity, and `UnknownName` if there is
     no such column.
     """
-    graphs = Graphs(catalog)
-    reach = hops + 1 if with_next_hop else hops
+    query = LineageQuery(Urn.parse(urn), _EXTENTS[sides], hops + with_next_hop, column)
     with _checking_existence(catalog, urn):
-        graphs_by_flow = {flow: _side(graphs, urn, column, flow, reach) for flow in _FLOWS[sides]}
-    first = next(iter(graphs_by_flow.values()))
-    root = first.graph["roots"][0] if column is not None else first.graph["root"]
-    union = (
-        merged(graphs_by_flow["UPSTREAM"], graphs_by_flow["DOWNSTREAM"])
-        if len(graphs_by_flow) > 1
-        else first
-    )
-    if column is not None:
-        guesses = sum(1 for *_, guess in union.edges.data("guess") if guess)
-        union.graph["guesses"] = guesses
+        graph = catalog.wait(read_graph(catalog.core, query))
+    root = graph.graph["roots"][0]
     if filter:
-        _add_details(catalog, union, union)
+        _add_details(catalog, graph, graph)
         matching = {
-            node for node, attributes in union.nodes(data=True) if matches(node, attributes, filter)
+            node for node, attributes in graph.nodes(data=True) if matches(node, attributes, filter)
         }
-        matching.add(root)
-        union = contracted(union, matching)
-        graphs_by_flow = {
-            flow: contracted(side, matching & set(side)) for flow, side in graphs_by_flow.items()
-        }
-    far = dict(union.nodes.data("hops"))
-    nearest = sorted(_within(union, root, hops), key=lambda node: (abs(far[node]), node))
+        graph = contracted(graph, matching | {root})
+    far = dict(graph.nodes.data("hops"))
+    nearest = sorted(_within(graph, root, hops), key=lambda node: (abs(far[node]), node))
     nearest_urns = tuple(nearest[:limit])
     if not filter:
-        _add_details(catalog, union, (root, *nearest_urns))
-    if len(union) == 1:
+        _add_details(catalog, graph, (root, *nearest_urns))
+    if len(graph) == 1:
         check_there(catalog, urn)
-    return LineageReport(root, hops, union, graphs_by_flow, nearest_urns)
+    return LineageReport(root, hops, graph, query.sides, nearest_urns)
 
 
 def _within(graph: "nx.DiGraph", root: str, hops: int) -> Iterator[str]:
     for node, far in graph.nodes.data("hops"):
         if node != root and abs(far) <= hops:
             yield node
-
-
-def _side(graphs: Graphs, urn: str, column: str | None, flow: Flow, hops: int) -> "nx.DiGraph":
-    if column is None:
-        return graphs.lineage(urn, flow, hops=hops)
-    return graphs.columns(urn, column, flow, hops=hops)
 
 
 def _add_details(catalog: Catalog, graph: "nx.DiGraph", urns: Iterable[str]) -> None:
@@ -295,15 +275,15 @@ _MAX_CYCLES: Final = 3
 def print_tree(report: LineageReport) -> None:
     """Print the tree: upstream entities, the entity itself, downstream entities."""
     console = results()
-    nodes = report.union.nodes
+    nodes = report.graph.nodes
     attributes_of_nodes = [(urn, nodes[urn]) for urn in (report.root, *report.nearest)]
     entities = views.lineage_entities(attributes_of_nodes)
     root = entities[report.root]
     trees = {
         flow: views.lineage_tree(
-            graph, report.root, entities, side=_SIDES[flow], upward=flow == "UPSTREAM"
+            report.graph, report.root, entities, side=_SIDES[flow], upward=flow == "UPSTREAM"
         )
-        for flow, graph in report.sides.items()
+        for flow in report.sides
     }
     middle = _entity_text(root, "bold underline", before="● ")
     above = [_tree_text(tree_line) for tree_line in trees.get("UPSTREAM", ())]
@@ -353,7 +333,7 @@ def print_as_table(report: LineageReport) -> None:
         TableColumn("side"),
         TableColumn("state", style="italic"),
     )
-    nodes = report.union.nodes
+    nodes = report.graph.nodes
     entities = views.lineage_entities((urn, nodes[urn]) for urn in report.nearest)
     rows = []
     for entity in entities.values():
@@ -392,7 +372,7 @@ def print_lineage_totals(report: LineageReport) -> None:
         note(Text(f"{', '.join(counts)} within {hops}"))
     if report.has_more:
         note(Text(f"there is more lineage; --hops {report.hops + 1} shows it"))
-    guesses = report.union.graph.get("guesses")
+    guesses = report.graph.graph.get("guesses")
     if guesses:
         edges = (
             "1 column edge is a guess" if guesses == 1 else f"{guesses:,} column edges are guesses"
@@ -432,23 +412,13 @@ def read_impact(
     """Return the affected entities that match the filter. Raises `NotFound` if there is no such
     entity, and whatever `find_impact` raises."""
     with _checking_existence(catalog, urn):
-        impact = Graphs(catalog).impact(urn, column, with_usage=with_usage)
-    if not impact.affected:
-        check_there(catalog, urn)
-    affected = impact.affected
-    if filter:
-        affected = tuple(
-            node for node in affected if _matches(impact.nodes[node.urn], node, filter)
+        reading = sessions.read_impact(
+            catalog.core, urn, column, filter=filter, with_usage=with_usage
         )
-    labels = {label for node in affected for label in (*node.owners, node.domain) if label}
-    entities = catalog.summaries(Urn.parse_all(sorted(labels)))
-    names = {str(urn): entity.name for urn, entity in entities.items()}
-    return ImpactView.of(replace(impact, affected=affected), names)
-
-
-def _matches(attributes: Mapping[str, Any], node: Affected, filter: Filter) -> bool:
-    used = {"queries": node.queries, "users": node.users}
-    return matches(node.urn, {**attributes, **used}, filter)
+        view = catalog.wait(reading)
+    if not view.impact.affected:
+        check_there(catalog, urn)
+    return view
 
 
 def print_impact(
@@ -654,16 +624,14 @@ def read_paths(
     """Return all shortest paths, at most `limit`. Raises `NotFound` if there is no path because
     one of the two entities does not exist."""
     _check_relationships(relationships, catalog.registry)
-    paths = Graphs(catalog).paths(
-        source, target, relationships=relationships or None, hops=hops, limit=limit
+    reading = sessions.read_paths(
+        catalog.core, source, target, relationships=relationships or None, hops=hops, limit=limit
     )
-    if not paths.node_paths:
-        for end in (paths.source, paths.target):
+    view = catalog.wait(reading)
+    if not view.paths.node_paths:
+        for end in (view.paths.source, view.paths.target):
             check_there(catalog, end)
-    along = dict.fromkeys(
-        (paths.source, paths.target, *(urn for node_path in paths.node_paths for urn in node_path))
-    )
-    return PathsView.of(paths, catalog.entities(Urn.parse_all(along), DETAIL_ASPECTS))
+    return view
 
 
 def print_paths(view: PathsView, shown_as: OutputFormat | None) -> None:
