@@ -79,49 +79,15 @@ __all__ = [
     "walk",
 ]
 
-# Imported when first used, because layout and pictures need no networkx.
-_NAMES = {
-    "analysis": (
-        "Affected",
-        "Ancestor",
-        "AsyncGraphs",
-        "Certainty",
-        "Graphs",
-        "Grouping",
-        "Impact",
-        "Paths",
-        "QueryUsage",
-        "common_ancestors",
-        "cycles",
-        "find_common_ancestors",
-        "find_impact",
-        "find_paths",
-        "impact_of",
-        "read_usage",
-        "shortest_paths",
-    ),
-    "layout": ("Box", "Layout", "Route", "Spacing", "lay_out", "lay_out_pairs"),
-    "lineage": (
-        "Extent",
-        "Side",
-        "WalkLimits",
-        "column_graph",
-        "column_urn",
-        "lineage_graph",
-        "merged",
-        "read_columns",
-        "read_lineage",
-        "split_column",
-        "walk",
-    ),
-    "nodes": ("contracted", "matches", "select"),
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+# Imported when first used, in this order: layout and nodes need no networkx.
+_MODULES = ("nodes", "layout", "lineage", "analysis")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    if name in __all__:
+        for module in map(import_module, (f"{__name__}.{module}" for module in _MODULES)):
+            if name in module.__all__:
+                return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

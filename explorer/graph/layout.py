@@ -3,7 +3,7 @@
 Components are drawn separately and packed; nodes without edges are placed in a grid.
 
 Of the nodes in ordered layers (`explorer.graph.layers`), `along` is the coordinate from layer to
-layer, `across` the one within a layer, for either direction of the drawing.
+layer, `across` the one within a layer.
 
 On a grid of cells, edges are routed in channels between two layers. Edges that leave the same
 element form a net, as do edges of elements that lead only to one common target: a net has source
@@ -21,7 +21,7 @@ from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
 from math import ceil, inf, isfinite, isqrt
 from operator import mul, sub
-from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from explorer.errors import InvalidInput
 from explorer.graph.layers import (
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Box",
-    "Direction",
     "Layout",
     "Point",
     "Route",
@@ -50,7 +49,6 @@ __all__ = [
 
 N = TypeVar("N", bound=Hashable)
 
-Direction = Literal["right", "down"]
 Size = tuple[float, float]
 """Width and height."""
 Point = tuple[float, float]
@@ -127,7 +125,6 @@ def lay_out(
     graph: "nx.DiGraph | nx.MultiDiGraph",
     sizes: Mapping[N, Size] | Size,
     *,
-    direction: Direction = "right",
     grid: bool = False,
     spacing: Spacing | None = None,
     previous: Layout[N] | None = None,
@@ -147,7 +144,6 @@ def lay_out(
     return lay_out_pairs(
         each,
         graph.edges(),
-        direction=direction,
         grid=grid,
         spacing=spacing,
         previous=previous,
@@ -158,7 +154,6 @@ def lay_out_pairs(
     sizes: Mapping[N, Size],
     edges: Iterable[tuple[N, N]],
     *,
-    direction: Direction = "right",
     grid: bool = False,
     spacing: Spacing | None = None,
     previous: Layout[N] | None = None,
@@ -167,7 +162,7 @@ def lay_out_pairs(
     through a box.
 
     `sizes` gives width and height of every node; its order decides between equal choices. `edges`
-    may be parallel, loops, or close cycles. Layers follow each other to the right, or downwards.
+    may be parallel, loops, or close cycles. Layers follow each other to the right.
 
     Without `grid` any unit can be used, such as pixels. Lines begin and end at the sides of boxes
     and are straight between two layers, so that a front end may draw curves there. With `grid`,
@@ -182,14 +177,13 @@ def lay_out_pairs(
     """
     nodes = list(sizes)
     numbers = {node: number for number, node in enumerate(nodes)}
-    down = direction == "down"
-    measures = [_measure(node, sizes[node], down, grid) for node in nodes]
+    measures = [_measure(node, sizes[node], grid) for node in nodes]
     edge_list = list(edges)
     pairs = [_pair(source, target, numbers) for source, target in edge_list]
     room = spacing or (_CELLS if grid else _FREE)
     if grid:
         room = Spacing(ceil(room.layer), ceil(room.node), ceil(room.edge))
-    ranks = _ranks(previous, numbers, down) if previous else {}
+    ranks = _ranks(previous, numbers) if previous else {}
 
     components = split_components(len(nodes), pairs)
     components.sort(
@@ -208,7 +202,7 @@ def lay_out_pairs(
     for at, drawing, corner in zip(joined, drawings, corners, strict=True):
         canvas.add(components[at], edges_of[at], drawing, corner)
     canvas.add_grid(lone, measures, room, gap)
-    return canvas.finish(nodes, edge_list, measures, down)
+    return canvas.finish(nodes, edge_list, measures)
 
 
 class Extent(NamedTuple):
@@ -945,39 +939,27 @@ class _Canvas:
         nodes: Sequence[N],
         edges: Sequence[tuple[N, N]],
         measures: Sequence[Size],
-        down: bool,
     ) -> Layout[N]:
-        def turn(point: Point) -> Point:
-            return point[::-1] if down else point
-
         positions = {
-            node: Box(*turn(self.corners[at]), *turn(measures[at]), *self.ranks[at])
+            node: Box(*self.corners[at], *measures[at], *self.ranks[at])
             for at, node in enumerate(nodes)
         }
         routes = tuple(
-            Route(
-                source,
-                target,
-                tuple([(across, along) for along, across in line] if down else line),
-                self.reversed[at],
-                at,
-            )
+            Route(source, target, tuple(line), self.reversed[at], at)
             for at, ((source, target), line) in enumerate(zip(edges, self.lines, strict=True))
         )
-        width, height = turn((self.along, self.across))
         layers = tuple(tuple(nodes[number] for number in layer) for layer in self.layers)
-        return Layout(positions, routes, width, height, self.crossings, layers)
+        return Layout(positions, routes, self.along, self.across, self.crossings, layers)
 
 
-def _measure(node: N, size: Size, down: bool, grid: bool) -> Size:
+def _measure(node: N, size: Size, grid: bool) -> Size:
     """Return a node's size along and across."""
     width, height = size
     if not (isfinite(width) and isfinite(height) and width > 0 and height > 0):
         raise InvalidInput(
             f"the size of {node!r} is {width} by {height}; give finite numbers above 0"
         )
-    along, across = (height, width) if down else (width, height)
-    return (ceil(along), ceil(across)) if grid else (along, across)
+    return (ceil(width), ceil(height)) if grid else (width, height)
 
 
 def _pair(source: N, target: N, numbers: Mapping[N, int]) -> Pair:
@@ -990,15 +972,14 @@ def _pair(source: N, target: N, numbers: Mapping[N, int]) -> Pair:
     return numbers[source], numbers[target]
 
 
-def _ranks(previous: Layout[N], numbers: Mapping[N, int], down: bool) -> dict[int, int]:
+def _ranks(previous: Layout[N], numbers: Mapping[N, int]) -> dict[int, int]:
     """Return the nodes that were in the previous drawing, ranked by their position across."""
-    stood: list[tuple[float, float, int]] = []
-    for node, box in previous.positions.items():
-        if node in numbers:
-            middle = (box.x + box.width / 2, box.y + box.height / 2)
-            along, across = (middle[1], middle[0]) if down else middle
-            stood.append((across, along, numbers[node]))
-    return {node: rank for rank, (_, _, node) in enumerate(sorted(stood))}
+    stood = sorted(
+        (box.y + box.height / 2, box.x + box.width / 2, numbers[node])
+        for node, box in previous.positions.items()
+        if node in numbers
+    )
+    return {node: rank for rank, (_, _, node) in enumerate(stood)}
 
 
 def _edges_by_component(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import east_asian_width
 
 from explorer.client.display import line
-from explorer.graph.layout import Box, Layout, Point, Size, Spacing, lay_out_pairs
+from explorer.graph.layout import Box, Point, Size, Spacing, lay_out_pairs
 from explorer.graph.nodes import check_directed, distinguish_names, kind_and_platform
 
 if TYPE_CHECKING:
@@ -217,26 +217,23 @@ _FONT = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
 def to_svg(
     graph: "nx.DiGraph | nx.MultiDiGraph",
     *,
-    focus: str | None = None,
     most_nodes: int = 60,
     most_edges: int = 400,
-    layout: Layout[str] | None = None,
 ) -> str:
     """Return an SVG picture of the nodes nearest to the root, with data flowing to the right.
 
-    A box has a node's name, its type and its platform; `focus` (by default the graph's root) has a
-    thick frame, soft-deleted nodes are struck through, nodes that are only referenced have a dashed
-    frame, guessed edges are dashed. A line below says what was left out. With the `layout` of a
-    front end (boxes by URN, of `box_size`) its positions are used and only its nodes drawn. Boxes
+    A box has a node's name, its type and its platform; the graph's root has a thick frame,
+    soft-deleted nodes are struck through, nodes that are only referenced have a dashed
+    frame, guessed edges are dashed. A line below says what was left out. Boxes
     have their own background, so that the picture works on light and dark pages. The result is one
     `<svg>` element without scripts, external references or style sheets.
     """
-    chosen = _choose(graph, most_nodes, most_edges, layout)
+    chosen = _choose(graph, most_nodes, most_edges)
     sizes = {urn: box_size(urn, attributes) for urn, attributes in chosen.nodes}
-    drawing = layout or lay_out_pairs(
+    drawing = lay_out_pairs(
         sizes, [(source, target) for source, target, _ in chosen.edges], spacing=_ROOM
     )
-    root = focus or graph.graph.get("root")
+    root = graph.graph.get("root")
     width = max(drawing.width, 7 * len(chosen.cut)) + 2 * _MARGIN
     height = drawing.height + 2 * _MARGIN + (20 if chosen.cut else 0)
     guesses = {(source, target): guess for source, target, guess in chosen.edges}
@@ -259,7 +256,6 @@ def to_svg(
     pieces += [
         _draw_box(drawing.positions[urn], urn, attributes, urn == root)
         for urn, attributes in chosen.nodes
-        if urn in drawing.positions
     ]
     if chosen.cut:
         pieces.append(
@@ -293,15 +289,10 @@ def nearest(graph: "nx.DiGraph | nx.MultiDiGraph") -> list[str]:
 
 
 def _choose(
-    graph: "nx.DiGraph | nx.MultiDiGraph",
-    most_nodes: int,
-    most_edges: int,
-    layout: Layout[str] | None,
+    graph: "nx.DiGraph | nx.MultiDiGraph", most_nodes: int, most_edges: int
 ) -> PictureContent:
     every = choose(graph, len(graph), graph.number_of_edges())
-    urns = [urn for urn in nearest(graph) if layout is None or urn in layout.positions]
-    if layout is None:
-        urns = urns[:most_nodes]
+    urns = nearest(graph)[:most_nodes]
     inside = set(urns)
     edges = [edge for edge in every.edges if edge[0] in inside and edge[1] in inside]
     cut = ""
@@ -311,7 +302,7 @@ def _choose(
         cut = f"{most_edges:,} of {len(edges):,} edges are drawn"
     attributes_by_urn = dict(every.nodes)
     nodes = [(urn, attributes_by_urn[urn]) for urn in urns]
-    return PictureContent(nodes, edges if layout else edges[:most_edges], cut)
+    return PictureContent(nodes, edges[:most_edges], cut)
 
 
 def shorten_name(name: str) -> str:

@@ -499,7 +499,7 @@ class LineageQuestion:
 
     Entities that are only referenced are left out unless `include_missing`, soft-deleted ones
     unless `include_removed`; the walk continues through them. A column is treated like its dataset.
-    `edges` and `candidates` request these parts of `LineageResults`. `columns` applies if `urn` is
+    `candidates` requests that part of `LineageResults`. `columns` applies if `urn` is
     that of a column; paths always name the columns.
     """
 
@@ -509,7 +509,6 @@ class LineageQuestion:
     count: int = 100
     limits: LineageLimits = _LIMITS
     filter: LineageFilter | None = None
-    edges: bool = False
     candidates: bool = False
     include_missing: bool = True
     include_removed: bool = True
@@ -542,30 +541,18 @@ class ReachedEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class WalkedEdge:
-    """An edge of a walk: data flows from `upstream` to `downstream` by this relationship."""
-
-    upstream: str
-    downstream: str
-    relationship: str
-
-
-@dataclass(frozen=True, slots=True)
 class LineageResults:
     """A page of reached entities, nearest first. Those at the same distance are in the order in
     which the catalog first saw them, columns in the order of their URNs.
 
     `truncated` says in a few words why the answer is incomplete; it is None if the answer is
-    complete. `edges` holds every edge between entities that the walk reached, regardless of the
-    page and the filter; `candidates` holds every entity of the answer, regardless of the page. Both
-    are empty unless requested. `filtered` counts the entities left out because they are missing or
-    removed.
+    complete. `candidates` holds every entity of the answer, regardless of the page; it is empty
+    unless requested. `filtered` counts the entities left out because they are missing or removed.
     """
 
     total: int
     reached: tuple[ReachedEntity, ...]
     truncated: str | None = None
-    edges: tuple[WalkedEdge, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     filtered: int = 0
 
@@ -601,8 +588,8 @@ class LineageService:
         question: LineageQuestion,
         find_removed: Callable[[Sequence[str]], Collection[str]] | None = None,
     ) -> LineageLists:
-        """Return everything reached and every edge as lists, without paths. The requested page is
-        ignored.
+        """Return everything reached and every edge as lists, without paths. The requested page and
+        filter are ignored.
 
         Takes one query per hop and one per 1,000 names or so. `find_removed` returns which URNs
         are soft-deleted, for callers that know it without reading the status of each.
@@ -613,8 +600,7 @@ class LineageService:
             return self._list(question, urn, columns, find)
         handle = self._store.handles([urn]).get(urn)
         if handle is None:
-            matching: list[int] | None = None if question.filter is None else []
-            return LineageLists([urn], [0], [], [], [], [], [0], [], matching)
+            return LineageLists([urn], [0], [], [], [], [], [0], [])
         return self._list(question, handle, Tables(self._store, upstream=question.upstream), find)
 
     def _list(
@@ -626,18 +612,12 @@ class LineageService:
     ) -> LineageLists:
         walked, limits = _walk(question, start, graph)
         entities_by_node = _find_entities(graph, list(walked.degrees))
-        matching, looked_at_all = None, True
-        if question.filter is not None:
-            candidates = _candidates(walked, entities_by_node)
-            chosen, looked_at_all = self._choose(question, candidates, limits)
-            matching = list(compress(walked.reached_nodes(), chosen))
         return list_lineage(
             walked,
             entities_by_node,
             find_removed,
             upstream=question.upstream,
-            matching=matching,
-            truncated=_why(walked.truncated, limits, looked_at_all=looked_at_all),
+            truncated=_why(walked.truncated, limits, looked_at_all=True),
         )
 
     def _answer(
@@ -664,7 +644,6 @@ class LineageService:
             len(nodes),
             reached,
             _why(walked.truncated, limits, looked_at_all=looked_at_all),
-            self._edges(walked, graph, upstream=question.upstream) if question.edges else (),
             tuple(candidates) if question.candidates else (),
             count_before - len(nodes),
         )
@@ -700,7 +679,6 @@ class LineageService:
             len(visible_candidates),
             self._fill_in_with_via(walked, page, groups, graph),
             _why(walked.truncated, limits, looked_at_all=looked_at_all),
-            self._edges(walked, graph, upstream=question.upstream) if question.edges else (),
             tuple(visible_candidates) if question.candidates else (),
             len(first) - len(visible_candidates),
         )
@@ -822,22 +800,6 @@ class LineageService:
     def find_removed(self, urns: Sequence[str]) -> set[str]:
         """Return which of the URNs are soft-deleted; about 10 µs each."""
         return find_removed(self._store, urns)
-
-    def _edges(
-        self, walked: WalkResult[N], graph: "_NamedGraph[N]", *, upstream: bool
-    ) -> tuple[WalkedEdge, ...]:
-        urns_by_node = {
-            node: name_node.urn
-            for node, name_node in _find_entities(graph, list(walked.degrees)).items()
-        }
-        if upstream:
-            return tuple(
-                WalkedEdge(urns_by_node[far], urns_by_node[near], n)
-                for near, far, n in walked.edges()
-            )
-        return tuple(
-            WalkedEdge(urns_by_node[near], urns_by_node[far], n) for near, far, n in walked.edges()
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,9 +194,9 @@ class LineageLists:
     `entities` holds the URNs of the start and of every entity reached, nearest first, and `degrees`
     the distance of each in hops. The edges are three lists of the same length: `upstream` and
     `downstream` hold the indexes of the edge's ends in `entities`, `relationships` the index of its
-    name in `names`. `missing`, `removed` and `matching` are indexes in `entities`: of entities that
-    are only referenced, of soft-deleted ones, and of those that the filter accepted. `matching` is
-    None without a filter. `truncated` says in a few words why the result is incomplete.
+    name in `names`. `missing` and `removed` are indexes in `entities`: of entities that are only
+    referenced, and of soft-deleted ones. `truncated` says in a few words why the result is
+    incomplete.
     """
 
     entities: list[str]
@@ -207,13 +207,7 @@ class LineageLists:
     names: list[str]
     missing: list[int]
     removed: list[int]
-    matching: list[int] | None = None
     truncated: str | None = None
-
-    @property
-    def total(self) -> int:
-        """The number of entities that the filter accepted, or of all reached without a filter."""
-        return len(self.entities) - 1 if self.matching is None else len(self.matching)
 
 
 def list_lineage(
@@ -222,7 +216,6 @@ def list_lineage(
     find_removed: Callable[[Sequence[str]], Collection[str]],
     *,
     upstream: bool,
-    matching: Sequence[N] | None,
     truncated: str | None,
 ) -> LineageLists:
     """Return a walk as lists; takes about 1 µs per edge, and the time of `find_removed`."""
@@ -246,7 +239,6 @@ def list_lineage(
         names=names,
         missing=[at for at, entity in enumerate(entities) if not entity.exists],
         removed=[at for at, urn in enumerate(urns) if urn in removed] if removed else [],
-        matching=None if matching is None else [places[node] for node in matching],
         truncated=truncated,
     )
 

@@ -30,11 +30,11 @@ def graphs(draw: Any, whole: bool = False) -> Any:
 
 
 @settings(max_examples=30, deadline=None)
-@given(graphs(), st.sampled_from(["right", "down"]))
-def test_a_free_drawing_is_sound(graph: Any, direction: Any) -> None:
+@given(graphs())
+def test_a_free_drawing_is_sound(graph: Any) -> None:
     sizes, edges = graph
-    layout = lay_out_pairs(sizes, edges, direction=direction)
-    _check_boxes(layout, sizes, edges, direction)
+    layout = lay_out_pairs(sizes, edges)
+    _check_boxes(layout, sizes, edges)
     for route in layout.routes:
         _check_border(layout.positions[route.source], route.points[0])
         _check_border(layout.positions[route.target], route.points[-1])
@@ -44,11 +44,11 @@ def test_a_free_drawing_is_sound(graph: Any, direction: Any) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(graphs(whole=True), st.sampled_from(["right", "down"]))
-def test_a_drawing_on_cells_is_sound(graph: Any, direction: Any) -> None:
+@given(graphs(whole=True))
+def test_a_drawing_on_cells_is_sound(graph: Any) -> None:
     sizes, edges = graph
-    layout = lay_out_pairs(sizes, edges, direction=direction, grid=True)
-    _check_boxes(layout, sizes, edges, direction)
+    layout = lay_out_pairs(sizes, edges, grid=True)
+    _check_boxes(layout, sizes, edges)
     taken = {cell: node for node, box in layout.positions.items() for cell in _cells_of_box(box)}
     for route in layout.routes:
         cells = _cells(route)
@@ -61,10 +61,10 @@ def test_a_drawing_on_cells_is_sound(graph: Any, direction: Any) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(graphs(whole=True), st.sampled_from(["right", "down"]))
-def test_on_cells_only_edges_with_a_common_end_share_a_line(graph: Any, direction: Any) -> None:
+@given(graphs(whole=True))
+def test_on_cells_only_edges_with_a_common_end_share_a_line(graph: Any) -> None:
     sizes, edges = graph
-    layout = lay_out_pairs(sizes, edges, direction=direction, grid=True)
+    layout = lay_out_pairs(sizes, edges, grid=True)
     users: dict[Any, list[Any]] = {}
     for route in layout.routes:
         for step in pairwise(_cells(route)):
@@ -277,7 +277,7 @@ def test_an_edge_of_an_unknown_node_is_refused() -> None:
         lay_out_pairs({"a": (1, 1)}, [("a", "b")])
 
 
-def _check_boxes(layout: Any, sizes: Any, edges: Any, direction: Any) -> None:
+def _check_boxes(layout: Any, sizes: Any, edges: Any) -> None:
     assert list(layout.positions) == list(sizes)
     assert [(route.source, route.target) for route in layout.routes] == edges
     for node, box in layout.positions.items():

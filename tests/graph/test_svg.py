@@ -8,8 +8,7 @@ import pytest
 
 from explorer.errors import InvalidInput
 from explorer.graph.export import to_svg
-from explorer.graph.layout import lay_out
-from explorer.graph.pictures import COLOURS, box_size
+from explorer.graph.pictures import COLOURS
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -52,16 +51,6 @@ def test_the_nearest_are_drawn_and_the_cut_is_said(graph: Any) -> None:
     assert {"daily", "orders"} < set(texts(svg))
     assert "gone" not in texts(svg)
     assert texts(svg)[-1] == "2 of 4 are drawn, the nearest"
-
-
-def test_a_front_ends_layout_is_kept(graph: Any) -> None:
-    part = graph.subgraph(["a", "b"])
-    sizes = {urn: box_size(urn, said) for urn, said in part.nodes.items()}
-    layout = lay_out(part, sizes)
-    svg = to_svg(graph, layout=layout)
-    assert "gone" not in texts(svg)
-    for box in layout.positions.values():
-        assert f"translate({box.x:.1f} {box.y:.1f})" in svg
 
 
 def test_everything_lies_inside(graph: Any) -> None:

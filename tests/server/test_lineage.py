@@ -101,10 +101,9 @@ def test_one_hop_is_walked_unless_more_are_asked_for(drawn: Any, ask: Any) -> No
 
 def test_a_cycle_ends_and_does_not_reach_its_start(drawn: Any, ask: Any) -> None:
     drawn({"cyc.a": ["cyc.b"], "cyc.b": ["cyc.c"], "cyc.c": ["cyc.a", "cyc.c"]})
-    value = ask(hive("cyc.a"), includeEdges=True)
-    assert degrees(value) == {hive("cyc.b"): 1, hive("cyc.c"): 2}
-    edges = {(one["upstream"], one["downstream"]) for one in value["edges"]}
-    assert edges == {
+    assert degrees(ask(hive("cyc.a"))) == {hive("cyc.b"): 1, hive("cyc.c"): 2}
+    edges = pairs(lists(ask, hive("cyc.a")))
+    assert {(up, down) for up, down, _ in edges} == {
         (hive("cyc.b"), hive("cyc.a")),
         (hive("cyc.c"), hive("cyc.b")),
         (hive("cyc.a"), hive("cyc.c")),
@@ -154,8 +153,8 @@ def test_a_job_between_two_datasets_makes_them_two_hops_apart(caller: Caller, as
     assert degrees(ask(target)) == {middle: 1, source: 2}
     assert degrees(ask(middle)) == {source: 1}
     assert degrees(ask(middle, "DOWNSTREAM")) == {target: 1}
-    only = ask(source, "DOWNSTREAM", entities=["dataset"])
-    assert (degrees(only), only["total"]) == ({target: 2}, 1)
+    edges = pairs(lists(ask, source, "DOWNSTREAM"))
+    assert edges == [(middle, target, "Produces"), (source, middle, "Consumes")]
 
 
 def test_dashboards_are_made_of_charts_and_these_of_datasets(caller: Caller, ask: Any) -> None:
@@ -169,9 +168,6 @@ def test_dashboards_are_made_of_charts_and_these_of_datasets(caller: Caller, ask
         (chart, "Consumes", 1),
         (dashboard, "Contains", 2),
     ]
-    looker = ask(hive("bi"), "DOWNSTREAM", platforms=["urn:li:dataPlatform:looker"])
-    assert looker["total"] == 2
-    assert ask(hive("bi"), "DOWNSTREAM", platforms=["urn:li:dataPlatform:hive"])["total"] == 0
 
 
 def test_models_are_made_of_features_and_training_jobs_and_make_their_groups(
@@ -256,7 +252,6 @@ def test_an_unknown_urn_has_no_lineage(ask: Any) -> None:
         ({"count": -1}, "must not be negative"),
         ({"maxHops": 0}, "from 1 up"),
         ({"maxHops": "all"}, "an integer"),
-        ({"entities": ["datset"]}, "dataset"),
     ],
 )
 def test_a_question_that_cannot_be_understood_is_refused(
@@ -408,37 +403,20 @@ def pairs(value: Any) -> Any:
     return sorted((entities[up], entities[down], names[kind]) for up, down, kind in ends)
 
 
-def test_lists_tell_what_entries_and_edges_tell(caller: Caller, drawn: Any, ask: Any) -> None:
+def test_lists_tell_what_entries_tell_and_every_edge(caller: Caller, drawn: Any, ask: Any) -> None:
     drawn({"list.a": ["list.b", "list.ghost"], "list.b": ["list.c", "list.a"], "list.c": []})
     caller.ingest(hive("list.c"), "status", {"removed": True})
     for urn, direction in ((hive("list.a"), "UPSTREAM"), (hive("list.c"), "DOWNSTREAM")):
-        told = ask(urn, direction, includeEdges=True)
+        told = ask(urn, direction)
         value = lists(ask, urn, direction)
         assert value["entities"] == [urn, *(one["entity"] for one in told["relationships"])]
         assert value["degrees"] == [0, *(one["degree"] for one in told["relationships"])]
         assert value["total"] == told["total"]
-        assert "wanted" not in value
         assert "truncated" not in value
-        assert pairs(value) == sorted(
-            (one["upstream"], one["downstream"], one["type"]) for one in told["edges"]
-        )
     value = lists(ask, hive("list.a"))
     assert [value["entities"][at] for at in value["missing"]] == [hive("list.ghost")]
     assert [value["entities"][at] for at in value["removed"]] == [hive("list.c")]
     assert len(pairs(value)) == 4
-
-
-def test_lists_name_the_places_of_what_is_wanted(caller: Caller, ask: Any) -> None:
-    source, target, middle = hive("wanted.in"), hive("wanted.out"), job("wanted")
-    flow = {"inputDatasets": [source], "outputDatasets": [target]}
-    caller.ingest(middle, "dataJobInputOutput", flow)
-    value = lists(ask, source, "DOWNSTREAM", entities=["dataset"])
-    assert (value["entities"], value["wanted"], value["total"]) == (
-        [source, middle, target],
-        [2],
-        1,
-    )
-    assert pairs(value) == [(middle, target, "Produces"), (source, middle, "Consumes")]
 
 
 def test_lists_of_columns_and_of_what_nobody_knows(caller: Caller, ask: Any) -> None:

@@ -1,7 +1,6 @@
 """The lineage widget: upstream and downstream entities, explored in a notebook."""
 
 import asyncio
-import base64
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -9,7 +8,6 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from functools import partial
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
@@ -20,11 +18,12 @@ from explorer.errors import CatalogError
 from explorer.graph.export import to_graphml
 from explorer.graph.pictures import label, to_svg
 from explorer.metadata.urn import Urn
-from explorer.notebook.view import AS_WRITTEN
+from explorer.notebook.view import draw_html
 from explorer.notebook.widgets.base import LINEAGE_MODULE, LINEAGE_STYLE, Widget, guard
 from explorer.notebook.widgets.lineage_drawing import DrawnLineage, draw
 from explorer.sessions.lineage import LineageQuery, LineageSession, LineageState
 from explorer.views.lineage import LineageEntity, lineage_entities, lineage_tree
+from explorer.views.parts import Picture, Say
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -34,23 +33,15 @@ if TYPE_CHECKING:
 __all__ = ["EmbeddedLineage", "LineageWidget", "as_html"]
 
 _NAME = 60
-_MOST_PICTURED = 60
 
 
 def as_html(graph: "nx.DiGraph", sentence: str) -> str:
     """Return the lineage as a picture below a sentence, in HTML that every notebook front end
     keeps."""
     root = graph.graph["root"]
-    svg = to_svg(graph, most_nodes=_MOST_PICTURED)
-    encoded = base64.b64encode(svg.encode()).decode()
     name = label(root, graph.nodes[root], _NAME)
-    alternative = escape(f"Lineage of {name}: {', '.join(_list_nodes(graph))}")
-    return (
-        f'<div class="{AS_WRITTEN}" style="color:inherit;background:transparent">'
-        f'<div style="opacity:.75">{escape(sentence)}</div>'
-        f'<img alt="{alternative}" style="max-width:100%;height:auto" '
-        f'src="data:image/svg+xml;base64,{encoded}"/></div>'
-    )
+    alternative = f"Lineage of {name}: {', '.join(_list_nodes(graph))}"
+    return draw_html([Say(sentence), Picture(to_svg(graph), alternative)])
 
 
 def as_tree(graph: "nx.DiGraph", sentence: str) -> str:
@@ -219,7 +210,7 @@ class LineageWidget(Widget):
             self._is_closed = True
             # A client that was closed has ended what it did.
             with suppress(CatalogError):
-                self._requests.append(self._catalog.begin(_end(self._lineage)))
+                self._queue(_end(self._lineage))
         super().close()
 
     def __repr__(self) -> str:
@@ -299,13 +290,13 @@ class LineageWidget(Widget):
             action.close()
             return
 
-        def begin() -> None:
-            request = self._catalog.begin(self._run(action))
-            with self._queue_lock:
-                pending = [earlier for earlier in self._requests if not earlier.done()]
-                self._requests = [*pending, request]
+        self._guard(lambda: self._queue(self._run(action)))
 
-        self._guard(begin)
+    def _queue(self, work: Coroutine[Any, Any, None]) -> None:
+        request = self._catalog.begin(work)
+        with self._queue_lock:
+            pending = [earlier for earlier in self._requests if not earlier.done()]
+            self._requests = [*pending, request]
 
     async def _run(self, action: Coroutine[Any, Any, None]) -> None:
         try:
@@ -321,7 +312,7 @@ class LineageWidget(Widget):
 
     def _show_later(self, state: LineageState) -> None:
         del state
-        asyncio.get_running_loop().run_in_executor(None, self._show)
+        self._queue(asyncio.to_thread(self._show))
 
     def _show(self) -> None:
         """Draw the session's state; listeners that it has may wait for the catalog."""

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from explorer.errors import Busy, InvalidInput, ServerFault
 from explorer.query.filters import Criterion, all_of
 from explorer.server.catalog import CatalogEngine
-from explorer.server.lineage import LineageFilter, LineageQuestion, LineageService, ReachedEntity
+from explorer.server.lineage import LineageQuestion, LineageService, ReachedEntity
 from explorer.server.lineage_graph import EVERY_HOP, MOST, LineageLimits
 from explorer.server.restli import (
     EXAMPLE_URN,
@@ -179,21 +179,6 @@ class LineageRoutes(Routes):
                 "maxHops", "integer", "how many hops to follow, from 1 up; 1 by default", 3
             ),
             Parameter.optional(
-                "entities",
-                "array of strings",
-                "the entity types to return; others are still followed",
-                ["dataset"],
-            ),
-            Parameter.optional(
-                "platforms",
-                "array of URNs",
-                "the platforms to return; others are still followed",
-                ["urn:li:dataPlatform:hive"],
-            ),
-            Parameter.optional(
-                "includeEdges", "boolean", "whether to return every edge that was followed", True
-            ),
-            Parameter.optional(
                 "includeGhostEntities",
                 "boolean",
                 "whether to return entities that were never stored; true by default for plain "
@@ -241,15 +226,13 @@ class LineageRoutes(Routes):
         "soft-deleted) and `relationships`: each with the `entity`, the `type` of the "
         "relationship at the end of the shortest path (all types in `types`), its `degree`, "
         "all `degrees` at which it was reached, its `paths` from the start, whether it "
-        "`exists` and whether it is `removed`. With `includeEdges`, `edges`: each with "
-        "`upstream`, `downstream` and `type`. `truncated` gives the reason if the walk ended "
+        "`exists` and whether it is `removed`. `truncated` gives the reason if the walk ended "
         "early. In the form `lists`: the URNs in `entities`, the start first, then nearest "
         "first, and `degrees` in the same order; `upstream`, `downstream` and `types` have "
         "one number for each edge: the positions of its ends in `entities`, and of its type "
         "in `names`; `missing` has the positions in `entities` of entities that do not "
-        "exist, `removed` those of soft-deleted entities and, if `entities` or `platforms` "
-        "were given, `wanted` those of the entities to return; `total` and `truncated` are "
-        "as above, and there are no pages",
+        "exist, `removed` those of soft-deleted entities; `total` and `truncated` are as "
+        "above, and there are no pages",
         notes=(
             "OUTGOING and INCOMING have the meaning that they have for the edges of this "
             "resource: most edges are declared by the downstream entity, so OUTGOING is UPSTREAM",
@@ -285,15 +268,6 @@ class LineageRoutes(Routes):
             "filtered": answer.filtered,
             "relationships": [_entry(entity) for entity in answer.reached],
         }
-        if question.edges:
-            value["edges"] = [
-                {
-                    "upstream": edge.upstream,
-                    "downstream": edge.downstream,
-                    "type": edge.relationship,
-                }
-                for edge in answer.edges
-            ]
         if answer.truncated is not None:
             value["truncated"] = answer.truncated
         return ValueResponse(value)
@@ -301,7 +275,7 @@ class LineageRoutes(Routes):
     def _lists(self, question: LineageQuestion) -> bytes:
         lists = self._lineage.lists(question, self._soft_deletions)
         value: dict[str, Any] = {
-            "total": lists.total,
+            "total": len(lists.entities) - 1,
             "entities": lists.entities,
             "degrees": lists.degrees,
             "upstream": lists.upstream,
@@ -311,8 +285,6 @@ class LineageRoutes(Routes):
             "missing": lists.missing,
             "removed": lists.removed,
         }
-        if lists.matching is not None:
-            value["wanted"] = lists.matching
         if lists.truncated is not None:
             value["truncated"] = lists.truncated
         return orjson.dumps({"value": value})
@@ -341,23 +313,12 @@ class LineageRoutes(Routes):
         hops = parameters.count("maxHops", 1, EVERY_HOP)
         if hops == 0:
             raise InvalidInput("'maxHops' must be a number of hops from 1 up")
-        types = parameters.texts("entities") or []
-        platforms = parameters.texts("platforms") or []
-        criteria = [Criterion("platform", tuple(platforms))] if platforms else []
-        filter = LineageFilter(
-            self._catalog.registry,
-            self._catalog.index,
-            types=types,
-            filter=all_of(*criteria),
-        )
         return LineageQuestion(
             urn=urn,
             upstream=_UPSTREAM[direction],
             start=parameters.start(),
             count=parameters.count("count", _DEFAULT_COUNT, MAX_PAGE),
             limits=_limits(parameters, hops),
-            filter=filter if types or platforms else None,
-            edges=parameters.flag("includeEdges", default=False),
             include_missing=parameters.flag("includeGhostEntities", default=not leaves_out),
             include_removed=parameters.flag("includeSoftDelete", default=not leaves_out),
         )
