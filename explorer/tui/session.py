@@ -35,7 +35,6 @@ from explorer.tui.content import Times, line
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog, Exchange
     from explorer.client.records import ChangeEvent
-    from explorer.graph import AsyncGraphs
     from explorer.sessions.base import Message
 
 __all__ = [
@@ -49,7 +48,6 @@ __all__ = [
     "TerminalSession",
     "change_sentence",
     "moves_entity",
-    "open_graphs",
     "request_line",
     "sentence_of",
 ]
@@ -496,17 +494,6 @@ class TerminalSession:
             self._retried.update(due)
             for where in due:
                 self._unread.pop(where)()
-
-
-async def open_graphs(catalog: "AsyncCatalog") -> "AsyncGraphs":
-    """Return the lineage graphs of a catalog; networkx is imported in a thread."""
-
-    def load() -> "AsyncGraphs":
-        from explorer.graph import AsyncGraphs
-
-        return AsyncGraphs(catalog)
-
-    return await asyncio.to_thread(load)
 
 
 def sentence_of(error: CatalogError) -> str:

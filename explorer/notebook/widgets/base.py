@@ -47,12 +47,49 @@ _T = TypeVar("_T")
 _LONGEST_SENTENCE = 400
 
 
-class _Cancellable:
-    """Work on a client's thread that any thread can cancel at any time."""
+def guard(do: Callable[[], None], on_error: Callable[[str], None]) -> None:
+    """Run a function and show its errors in the widget; nothing else would report them."""
+    try:
+        do()
+    except CatalogError as error:
+        on_error(line(str(error), _LONGEST_SENTENCE))
+    # The outermost edge: no other code would show an unexpected exception.
+    except Exception as error:
+        _log.debug("a callback of a widget failed", exc_info=True)
+        on_error(line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE))
 
-    def __init__(self, lock: threading.Condition) -> None:
-        """Callers of `drop` hold `lock`."""
-        self.dropped = False
+
+Kind = Literal[
+    "search",
+    "measures",
+    "offers",
+    "tree",
+    "entity",
+    "tab",
+    "user",
+    "preview",
+    "draft",
+    "save",
+    "sync",
+]
+
+
+class _Question:
+    """A request of the explorer, which any thread can cancel at any time; one that is `firm` is
+    never cancelled. Callers of `drop` hold `lock`."""
+
+    def __init__(
+        self,
+        lock: threading.Condition,
+        status: str,
+        read: Callable[[NotebookCatalog], Any],
+        then: Callable[[Any], None],
+        on_error: Callable[[Exception], bool] | None,
+        *,
+        firm: bool,
+    ) -> None:
+        self.status, self.read, self.then, self.on_error = status, read, then, on_error
+        self.firm, self.dropped = firm, False
         self._lock = lock
         self._tasks: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
 
@@ -82,51 +119,6 @@ class _Cancellable:
             # A client that was closed has ended its loop, and with it the task.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(task.cancel)
-
-
-def guard(do: Callable[[], None], on_error: Callable[[str], None]) -> None:
-    """Run a function and show its errors in the widget; nothing else would report them."""
-    try:
-        do()
-    except CatalogError as error:
-        on_error(line(str(error), _LONGEST_SENTENCE))
-    # The outermost edge: no other code would show an unexpected exception.
-    except Exception as error:
-        _log.debug("a callback of a widget failed", exc_info=True)
-        on_error(line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE))
-
-
-Kind = Literal[
-    "search",
-    "measures",
-    "offers",
-    "tree",
-    "entity",
-    "tab",
-    "user",
-    "preview",
-    "draft",
-    "save",
-    "sync",
-]
-
-
-class _Question(_Cancellable):
-    """A request of the explorer; one that is `firm` is never cancelled."""
-
-    def __init__(
-        self,
-        lock: threading.Condition,
-        status: str,
-        read: Callable[[NotebookCatalog], Any],
-        then: Callable[[Any], None],
-        on_error: Callable[[Exception], bool] | None,
-        *,
-        firm: bool,
-    ) -> None:
-        super().__init__(lock)
-        self.status, self.read, self.then, self.on_error = status, read, then, on_error
-        self.firm = firm
 
 
 class _CancellableCatalog(NotebookCatalog):

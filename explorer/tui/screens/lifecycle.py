@@ -19,11 +19,12 @@ from explorer.client.editable import deprecation_of
 from explorer.errors import Conflict, InvalidInput, InvalidUrn
 from explorer.metadata.urn import Urn
 from explorer.sessions.labels import LabelTarget
+from explorer.sessions.lineage import read_impact
 from explorer.tui.actions import bindings
 from explorer.tui.content import counted, join, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.relations import relationship_kinds
-from explorer.tui.session import TerminalSession, open_graphs
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.inputs import TypedLine
@@ -96,7 +97,7 @@ class HideScreen(FramedScreen[bool]):
             if self._hides:
                 self._found.edges = await catalog.relationships(urn, "INCOMING", count=_COUNTED)
                 self._show_text()
-                self._found.impact = await (await open_graphs(catalog)).impact(urn, None)
+                self._found.impact = (await read_impact(catalog, urn)).impact
         # A failure to read the references is shown, but does not prevent hiding.
         self._ready = True
         self._show_text()

@@ -2,12 +2,13 @@
 on a drawing of any size, with a cursor that moves from box to box, and a minimap."""
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -45,7 +46,6 @@ _FAINT = {
     _SOUTH: "┆",
     _NORTH: "┆",
 }
-_BAND_ROWS = 32
 
 
 class Ink(IntEnum):
@@ -110,17 +110,8 @@ _SHAPES = [_shape(mask) for mask in range(64)]
 _ADDED = [bytes(mask | bits for mask in range(256)) for bits in range(64)]
 
 
-class _Segment(NamedTuple):
-    """A straight segment of lines, from `low` to `high` along row or column `at`."""
-
-    at: int
-    low: int
-    high: int
-    firm: bool
-
-
 class LineageDrawing:
-    """A laid-out neighbourhood. Only the requested window of it is drawn."""
+    """A laid-out neighbourhood, of which windows are drawn."""
 
     def __init__(self, hood: Neighbourhood, layout: "Layout[str]", texts: "_Texts") -> None:
         self.hood = hood
@@ -129,40 +120,39 @@ class LineageDrawing:
         self.width, self.height = int(layout.width), int(layout.height)
         self._points: dict[Edge, list[tuple[int, int]]] = {}
         self._rows: dict[int, list[tuple[int, list[str], list[int], str]]] = {}
-        self._along: dict[int, dict[_Segment, None]] = {}
-        self._across: dict[int, dict[_Segment, None]] = {}
-        self._corners: dict[int, set[int]] = {}
         self._arrows: dict[int, dict[int, tuple[str, Edge]]] = {}
-        self._keep_boxes(texts)
-        self._keep_lines()
-
-    def _keep_boxes(self, texts: "_Texts") -> None:
         for node, box in self.boxes.items():
             for part, (cells, inks) in enumerate(texts[node]):
                 self._rows.setdefault(int(box.y) + part, []).append((int(box.x), cells, inks, node))
-
-    def _keep_lines(self) -> None:
-        along, across = self._along, self._across
-        for route in self.layout.routes:
+        for route in layout.routes:
             edge = (route.source, route.target)
-            points = [(int(x), int(y)) for x, y in route.points]
-            self._points[edge] = points
-            firm = edge not in self.hood.indirect
-            for (x, y), (next_x, next_y) in pairwise(points):
-                if y == next_y:
-                    low, high = (x, next_x) if x < next_x else (next_x, x)
-                    along.setdefault(y, {})[_Segment(y, low, high, firm)] = None
-                else:
-                    low, high = (y, next_y) if y < next_y else (next_y, y)
-                    piece = _Segment(x, low, high, firm)
-                    for band in range(low // _BAND_ROWS, high // _BAND_ROWS + 1):
-                        across.setdefault(band, {})[piece] = None
-            for x, y in points[1:-1]:
-                self._corners.setdefault(y, set()).add(x)
-            x, y = points[-1]
+            self._points[edge] = [(int(x), int(y)) for x, y in route.points]
+            x, y = self._points[edge][-1]
             box = self.boxes[route.target]
             head = "▶" if x < box.x else "◀" if x >= box.x + box.width else "▼"
             self._arrows.setdefault(y, {})[x] = (head, edge)
+        self._masks = self._lines(self._points)
+
+    def _lines(self, edges: Iterable[Edge]) -> dict[int, bytearray]:
+        """Return the lines of edges by their rows: where those of each cell lead."""
+        rows: dict[int, bytearray] = defaultdict(lambda: bytearray(self.width))
+        for edge in edges:
+            points = self._points.get(edge, [])
+            firm = 0 if edge in self.hood.indirect else _FIRM
+            for (x, y), (next_x, next_y) in pairwise(points):
+                if y == next_y:
+                    low, high = sorted((x, next_x))
+                    along = _ADDED[_EAST | _WEST | firm]
+                    rows[y][low] |= _EAST | firm
+                    rows[y][high] |= _WEST | firm
+                    rows[y][low + 1 : high] = rows[y][low + 1 : high].translate(along)
+                    continue
+                low, high = sorted((y, next_y))
+                for at in range(low, high + 1):
+                    rows[at][x] |= firm | (_NORTH if at > low else 0) | (_SOUTH if at < high else 0)
+            for x, y in points[1:-1]:
+                rows[y][x] |= _CORNER
+        return dict(rows)
 
     def fits(self, size: tuple[int, int]) -> bool:
         """Return whether a window of this size shows all of it, with a free cell on either side."""
@@ -181,63 +171,28 @@ class LineageDrawing:
     ) -> list[list[Span]]:
         """Return the rows of a window, each as segments of one style; `lit` edges are drawn
         heavy."""
-        masks = self._masks(left, top, width, height)
-        lit_rows = self._lit_masks(left, top, width, height, lit)
+        lit_masks = self._lines(lit)
         return [
-            list(self._row(top + at, left, width, masks[at], lit_rows.get(at), lit, cursor, mark))
-            for at in range(height)
+            list(self._row(y, left, width, lit_masks.get(y), lit, cursor, mark))
+            for y in range(top, top + height)
         ]
-
-    def _masks(self, left: int, top: int, width: int, height: int) -> list[bytearray]:
-        masks = [bytearray(width) for _ in range(height)]
-        for at, row in enumerate(masks):
-            for piece in self._along.get(top + at, ()):
-                _put_along(row, piece.low - left, piece.high - left, _FIRM if piece.firm else 0)
-        segments: set[_Segment] = set()
-        for band in range(top // _BAND_ROWS, (top + height) // _BAND_ROWS + 1):
-            for piece in self._across.get(band, ()):
-                x = piece.at - left
-                if 0 <= x < width and piece not in segments:
-                    segments.add(piece)
-                    firm = _FIRM if piece.firm else 0
-                    _put_across(masks, x, piece.low - top, piece.high - top, firm)
-        for at, row in enumerate(masks):
-            for x in self._corners.get(top + at, ()):
-                if 0 <= x - left < width:
-                    row[x - left] |= _CORNER
-        return masks
-
-    def _lit_masks(
-        self, left: int, top: int, width: int, height: int, lit: AbstractSet[Edge]
-    ) -> dict[int, bytearray]:
-        """Return the lines of the lit edges alone, for the rows that have any."""
-        if not lit:
-            return {}
-        masks = [bytearray(width) for _ in range(height)]
-        for edge in lit:
-            for (x, y), (next_x, next_y) in pairwise(self._points.get(edge, ())):
-                if y == next_y and 0 <= y - top < height:
-                    _put_along(masks[y - top], min(x, next_x) - left, max(x, next_x) - left, 0)
-                elif x == next_x and 0 <= x - left < width:
-                    _put_across(masks, x - left, min(y, next_y) - top, max(y, next_y) - top, 0)
-        return {at: row for at, row in enumerate(masks) if any(row)}
 
     def _row(
         self,
         y: int,
         left: int,
         width: int,
-        masks: bytearray,
         lit_row: bytearray | None,
         lit: AbstractSet[Edge],
         cursor: str,
         mark: str,
     ) -> Iterator[Span]:
+        masks = _cut_row(self._masks.get(y), left, width)
         cells = [_SHAPES[mask] for mask in masks]
         inks: list[int] = [Ink.LINE] * width
         if lit_row is not None:
-            for x, directions in enumerate(lit_row):
-                if directions:
+            for x, lit_mask in enumerate(_cut_row(lit_row, left, width)):
+                if directions := lit_mask & 15:
                     # Where lines join, the way keeps what joins it; where they only cross, not.
                     joined = masks[x] & 15 if masks[x] & _CORNER else directions
                     cells[x], inks[x] = (
@@ -380,24 +335,11 @@ def _overlay(under: list[_T], over: list[_T], at: int) -> None:
     under[start:end] = over[start - at : end - at]
 
 
-def _put_along(row: bytearray, low: int, high: int, firm: int) -> None:
-    """Draw a line along a row, from one cell to another, as far as it is in the window."""
-    width = len(row)
-    if 0 <= low < width:
-        row[low] |= _EAST | firm
-    if 0 <= high < width:
-        row[high] |= _WEST | firm
-    start, end = max(low + 1, 0), min(high, width)
-    if start < end:
-        row[start:end] = row[start:end].translate(_ADDED[_EAST | _WEST | firm])
-
-
-def _put_across(rows: list[bytearray], x: int, low: int, high: int, firm: int) -> None:
-    """Draw a line along a column."""
-    height = len(rows)
-    for at in range(max(low, 0), min(high, height - 1) + 1):
-        bits = firm | (_NORTH if at > low else 0) | (_SOUTH if at < high else 0)
-        rows[at][x] |= bits
+def _cut_row(row: bytearray | None, left: int, width: int) -> bytes:
+    """Return so many cells of a row from `left` on, which may lie beyond its ends."""
+    before = bytes(min(max(-left, 0), width))
+    inside = b"" if row is None else bytes(row[max(left, 0) : max(left + width, 0)])
+    return (before + inside).ljust(width, b"\0")
 
 
 def _spans(cells: list[str], inks: list[int]) -> Iterator[Span]:
