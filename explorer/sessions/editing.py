@@ -7,12 +7,12 @@ precondition, and goes on in the background while its writer turns to another te
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Container, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from explorer.client.display import line
 from explorer.client.editable import TextConflict, column_text, place_of, stored_description
@@ -40,6 +40,7 @@ __all__ = [
     "Save",
     "Saves",
     "TextDrafts",
+    "resumed_remark",
     "save_sentence",
 ]
 
@@ -174,8 +175,7 @@ def _texts(entity: "Entity") -> tuple[str, str]:
     return edited, entity.ingested_description if apart else ""
 
 
-_Given = ParamSpec("_Given")
-_Gives = TypeVar("_Gives")
+_T = TypeVar("_T")
 
 # One thread for all: of two texts of one draft the later is written last, also where a disk is
 # so slow that somebody has typed on meanwhile.
@@ -193,34 +193,57 @@ class TextDrafts:
     def __init__(self, program: str, find: Callable[[], Drafts]) -> None:
         self._program = program
         self._find = find
+        self._kept: dict[Key, Draft] = {}
+
+    @property
+    def kept(self) -> dict[Key, Draft]:
+        """Return the drafts that were read or written here last, and not deleted here."""
+        return dict(self._kept)
 
     async def read(self, target: DescriptionTarget) -> Draft | None:
         """Return the draft of a text, None if there is none."""
-        return await self._run(Drafts.read, *target.key)
+
+        def read(drafts: Drafts) -> Draft | None:
+            draft = drafts.read(*target.key)
+            if draft is not None:
+                self._kept[target.key] = draft
+            return draft
+
+        return await self._run(read)
 
     async def keep(self, target: DescriptionTarget, base: str, text: str) -> None:
         """Store a draft that started from `base`; raises `StorageFault` if that fails."""
-        names = (target.name, target.column, self._program)
-        await self._run(Drafts.keep, Draft(*target.key, base, text, *names))
+        draft = Draft(*target.key, base, text, target.name, target.column, self._program)
+
+        def keep(drafts: Drafts) -> None:
+            drafts.keep(draft)
+            self._kept[target.key] = draft
+
+        await self._run(keep)
 
     async def drop(self, target: DescriptionTarget, text: str | None = None) -> None:
-        """Delete the draft of a description; with `text`, only if the draft has that text."""
-        await self._run(Drafts.drop, *target.key, text)
+        """Delete the draft of a description, unless something else wrote another one since; with
+        `text`, only if it has that text."""
+
+        def drop(drafts: Drafts) -> None:
+            kept = self._kept.get(target.key)
+            if kept is not None and text in (None, kept.text):
+                drafts.drop(*target.key, kept.text)
+                del self._kept[target.key]
+
+        await self._run(drop)
+
+    def forget(self, keys: Collection[Key]) -> None:
+        """Take note that drafts were deleted elsewhere in this program."""
+        for key in keys:
+            self._kept.pop(key, None)
 
     async def take(self, stored: StoredDraft) -> bool:
         """Make a draft the one that `read` returns; return whether no other program has it."""
-        return await self._run(Drafts.take, stored)
+        return await self._run(lambda drafts: drafts.take(stored))
 
-    async def _run(
-        self,
-        work: Callable[Concatenate[Drafts, _Given], _Gives],
-        *given: _Given.args,
-        **named: _Given.kwargs,
-    ) -> _Gives:
-        def do() -> _Gives:
-            return work(self._find(), *given, **named)
-
-        return await asyncio.get_running_loop().run_in_executor(_DISK, do)
+    async def _run(self, work: Callable[[Drafts], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(_DISK, lambda: work(self._find()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -507,6 +530,11 @@ class OpenText:
         """Return the present text of a description."""
         return cls(target, target.text, target.edited, target.text)
 
+    def resume(self, base: str, text: str) -> "OpenText":
+        """Return a draft of it that was begun from a text `base`."""
+        is_overtaken = base != self.base
+        return replace(self, base=base, text=text, is_resumed=True, is_overtaken=is_overtaken)
+
     @property
     def is_typed(self) -> bool:
         """Return whether what is typed is not saved."""
@@ -514,11 +542,14 @@ class OpenText:
 
     def remark(self, revert: str) -> str:
         """Return what is said of a draft that was found, "" of any other text. `revert` is what a
-        front end calls `EditSession.discard`."""
-        if not self.is_resumed:
-            return ""
-        sentence = f"This is your unsaved draft; {revert} reverts to the saved text."
-        return f"{sentence} The saved text has changed since." if self.is_overtaken else sentence
+        front end calls `EditSession.revert`."""
+        return resumed_remark(revert, is_overtaken=self.is_overtaken) if self.is_resumed else ""
+
+
+def resumed_remark(revert: str, *, is_overtaken: bool) -> str:
+    """Return what is said of a draft that was found; see `OpenText`."""
+    sentence = f"This is your unsaved draft; {revert} reverts to the saved text."
+    return f"{sentence} The saved text has changed since." if is_overtaken else sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,11 +560,6 @@ class EditState(SessionState):
     key: Key | None = None
     texts: Mapping[Key, OpenText] = field(default_factory=lambda: MappingProxyType({}))
     is_found: bool = False
-
-    @property
-    def text(self) -> OpenText | None:
-        """Return the text that is open."""
-        return None if self.key is None else self.texts.get(self.key)
 
 
 class EditSession(Session[EditState]):
@@ -576,54 +602,55 @@ class EditSession(Session[EditState]):
     @property
     def text(self) -> OpenText:
         """Return the open text. Raises `InvalidInput` if none is open."""
-        text = self.state.text
-        if text is None:
-            raise InvalidInput("no description is open; open one first")
-        return text
+        return self._text_of(self.state.key)
 
     def begin(self, subject: Descriptions, path: str | None) -> OpenText:
-        """Turn to another text at once, as it is on the server; `resume` finds its draft."""
+        """Turn to another text at once: as it is on the server, or as it was typed here and not
+        saved; `resume` finds its draft."""
         if self.subject is not subject:
             self.subject = subject
             if self.queue is None:
                 self._passed.clear()
         text = OpenText.of(subject.target(path))
+        key = text.target.key
+        last = self.state.texts.get(key)
+        if last is not None and last.is_typed:
+            text = text.resume(last.base, last.text)
         self._opening = object()
-        self._passed.add(text.target.key)
-        self._put(text, key=text.target.key, is_found=False)
+        self._passed.add(key)
+        self._put(text, key=key, is_found=False)
         return text
 
-    async def resume(self) -> bool:
+    async def resume(self) -> None:
         """Go on with the draft of the open text, if there is one: of an earlier program, of another
-        one, or of a save that failed. Return whether the text is still open then."""
+        one, or of a save that failed."""
         opening, target = self._opening, self.text.target
-        draft = None
+        last, draft = self._drafts.kept.get(target.key), None
         try:
             draft = await self._drafts.read(target)
         finally:
-            is_open = opening is self._opening
-            if is_open:
+            if opening is self._opening:
                 failure = self.saves.failed.get(target.key)
                 if draft is None and failure is not None:
                     # The disk was full when it should have been kept.
                     draft = Draft(*target.key, failure.save.base, failure.save.text)
                 text = self.text
-                if draft is not None and draft.text != text.start:
-                    is_overtaken = draft.base != text.base
-                    text = replace(text, base=draft.base, text=draft.text, is_resumed=True)
-                    text = replace(text, is_overtaken=is_overtaken)
-                    draft = None
+                # What is typed here may be newer than what could be kept of it.
+                if draft is not None and not (text.is_resumed and draft == last):
+                    text = OpenText.of(target)
+                    if draft.text != text.start:
+                        text = text.resume(draft.base, draft.text)
                 self._put(text, is_found=True)
-        if is_open and draft is not None and self.saves.pending(target.key) is None:
-            # It was saved, but the answer came when nobody listened any more.
-            await self._drafts.drop(target, draft.text)
-        return opening is self._opening
+        is_saved = draft is not None and draft.text == self.state.texts[target.key].start
+        if is_saved and opening is self._opening and self.saves.pending(target.key) is None:
+            # The answer came when nobody listened any more.
+            await self._drafts.drop(target)
 
     @action("Keep what is typed as a draft", in_turn=False)
     async def type(self, typed: str, key: Key | None = None) -> None:
         """Note what is typed, of the open text or of another one that was opened, and have it on
         disk. Raises `StorageFault` if it cannot be kept there."""
-        text = self.text if key is None else self.state.texts[key]
+        text = self._text_of(key)
         self._put(replace(text, text=typed))
         base = self.saves.base(text.target.key)
         if typed != text.start or base is not None:
@@ -632,48 +659,63 @@ class EditSession(Session[EditState]):
             await self._drafts.drop(text.target)
 
     def put(
-        self, typed: str, instead_of: str | None = None
+        self, typed: str, instead_of: str | None = None, key: Key | None = None
     ) -> "asyncio.Future[Failure | None] | None":
-        """Put the open text as it is typed on its way to the server; return its end, also of one
-        that is on its way already. None where it is as it was.
+        """Put a text as it is typed on its way to the server; return its end, also of one that is
+        on its way already. None where it is as it was.
 
         It is written only in place of the text that it was begun from, or of `instead_of`. Blanks
         alone are no description.
         """
-        text, described = self.text, stored_description(typed)
+        text, described = self._text_of(key), stored_description(typed)
         target = text.target
         if described == text.start and instead_of is None:
             self._put(replace(text, text=described))
             return self.saves.pending(target.key)
         base = text.base if instead_of is None else instead_of
         done = self.saves.put(Save(target, base, described))
-        if self.subject is not None:
-            self.subject.wrote(target.path, described)
+        self._note_server_text(target, described)
+        target = replace(target, edited=described)
         self._put(OpenText(target, described, described, described))
         return done
 
     @action("Save the text, in place of the one that it was begun from", in_turn=False)
-    async def save(self, typed: str, instead_of: str | None = None) -> Failure | None:
-        """Save the open text, and return why that failed, None if it is saved; see `put`."""
-        done = self.put(typed, instead_of)
+    async def save(
+        self, typed: str, instead_of: str | None = None, key: Key | None = None
+    ) -> Failure | None:
+        """Save a text, and return why that failed, None if it is saved; see `put`."""
+        done = self.put(typed, instead_of, key)
         if done is not None:
             # Whoever is told to wait no more leaves the save alone.
             await asyncio.wait([done])
         return None if done is None else done.result()
 
-    def discard(self) -> OpenText:
+    def revert(self, key: Key | None = None) -> OpenText:
         """Revert to the saved text. Its draft goes when that is typed."""
-        target = self.text.target
+        target = self._text_of(key).target
         self.saves.forget(target.key)
         text = self._fresh(target)
         self._put(text)
         return text
 
-    def take_theirs(self, theirs: str) -> OpenText:
+    @action("Discard the draft", in_turn=False)
+    async def discard(self, key: Key | None = None) -> None:
+        """Revert to the saved text, and delete the draft."""
+        await self.type(self.revert(key).text, key)
+
+    def take_theirs(self, theirs: str, key: Key | None = None) -> OpenText:
         """Go on with the text that somebody else saved."""
-        if self.subject is not None:
-            self.subject.wrote(self.text.target.path, theirs)
-        return self.discard()
+        text = self._text_of(key)
+        self._note_server_text(text.target, theirs)
+        self._put(replace(text, target=replace(text.target, edited=theirs)))
+        return self.revert(key)
+
+    def forget(self, keys: Collection[Key]) -> None:
+        """Take note that texts were saved or discarded elsewhere in this program."""
+        for key in keys:
+            self.saves.forget(key)
+        texts = {key: text for key, text in self.state.texts.items() if key not in keys}
+        self.replace(texts=MappingProxyType(texts))
 
     @property
     def following(self) -> Key | None:
@@ -714,6 +756,19 @@ class EditSession(Session[EditState]):
         urn = self.text.target.key[0]
         return [path for of, path in self.saves.failed if of == urn and path]
 
+    def _text_of(self, key: Key | None) -> OpenText:
+        """Return an opened text, by default the open one."""
+        key = self.state.key if key is None else key
+        text = None if key is None else self.state.texts.get(key)
+        if text is None:
+            raise InvalidInput("this description is not open; open it first")
+        return text
+
+    def _note_server_text(self, target: DescriptionTarget, text: str) -> None:
+        """Note an edited text that is on the server, or on its way there."""
+        if self.subject is not None and self.subject.entity.urn == target.urn:
+            self.subject.wrote(target.path, text)
+
     def _fresh(self, target: DescriptionTarget) -> OpenText:
         subject = self.subject
         if subject is not None and subject.entity.urn == target.urn:
@@ -726,14 +781,13 @@ class EditSession(Session[EditState]):
 
     def _note_end(self, save: Save, failure: Failure | None) -> None:
         """Tell how a save ended; the text of one that failed counts as not saved."""
-        subject, text, urn = self.subject, self.state.texts.get(save.key), save.target.urn
-        is_here = subject is not None and subject.entity.urn == urn
+        text, urn = self.state.texts.get(save.key), save.target.urn
         if failure is not None and self.saves.pending(save.key) is None:
-            if subject is not None and is_here:
-                subject.wrote(save.target.path, failure.server_text)
+            self._note_server_text(save.target, failure.server_text)
             if text is not None:
-                fresh = self._fresh(save.target)
+                fresh = self._fresh(replace(save.target, edited=failure.server_text))
                 text = replace(text, target=fresh.target, start=fresh.start, base=failure.base)
                 self._put(text)
+        is_here = self.subject is not None and self.subject.entity.urn == urn
         sentence = save_sentence(save, failure, urn if is_here else None)
         self.say(sentence, is_error=failure is not None, is_saved=failure is None)

@@ -90,7 +90,7 @@ def test_a_description_is_written_previewed_compared_and_saved(
     hear(explorer, "save")
     assert cat.entity(table).edited_description == "one row an **order**\n"
     assert explorer.editor == {}
-    assert explorer.said.startswith("Saved the description of ")
+    assert explorer.said.startswith("Saved ")
     assert explorer.said.endswith(". undo_save() of the catalog undoes it.")
     assert explorer.entity.edited_description == "one row an **order**\n"
     assert [one["label"] for one in explorer.tab["texts"]] == ["✎ edited", "ingested"]
@@ -192,7 +192,7 @@ def test_what_somebody_else_wrote_is_shown_instead_of_overwritten(
     hear(explorer, "leave")
     assert explorer.entity.edited_description == "theirs"
     hear(explorer, "edit")
-    assert "Somebody else changed the text since you started" in explorer.editor["note"]
+    assert "The saved text has changed since" in explorer.editor["note"]
     hear(explorer, "compare")
     hear(explorer, "save")
     assert explorer.editor["stage"] == "conflict"
@@ -300,7 +300,7 @@ def test_what_somebody_else_wrote_since_a_draft_was_kept_is_shown_instead_of_ove
         assert other.wait(WAIT_SECONDS)
         hear(other, "edit")
         assert other.typed["text"] == "mine"
-        assert "Somebody else changed the text since you started" in other.editor["note"]
+        assert "The saved text has changed since" in other.editor["note"]
         hear(other, "compare")
         hear(other, "save")
         assert cat.entity(table).edited_description == "theirs"
@@ -331,7 +331,7 @@ def test_a_draft_left_by_a_program_that_was_killed_is_offered(cat: Catalog, tabl
     assert explorer.page["drafts"] == ["zip"]
     hear(explorer, "edit", path="zip")
     assert explorer.typed["text"] == "written elsewhere"
-    assert "Somebody else changed the text" in explorer.editor["note"]
+    assert "The saved text has changed since" in explorer.editor["note"]
     hear(explorer, "discard")
     explorer.close()
     assert Drafts.of(cat.identity).all() == []

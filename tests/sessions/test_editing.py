@@ -143,8 +143,8 @@ async def test_a_draft_is_gone_on_with_and_told_to_be_overtaken(
     assert session.text.remark("X") == (
         "This is your unsaved draft; X reverts to the saved text. The saved text has changed since."
     )
-    assert session.discard().text == "theirs"
-    await session.type("theirs")
+    await session.discard()
+    assert session.text.text == "theirs"
     assert desk.texts() == []
 
 

@@ -2,19 +2,27 @@
 and saving.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from explorer.client import TextConflict
 from explorer.client.display import block, line
-from explorer.client.editable import column_text, place_of, stored_description
+from explorer.client.editable import place_of, stored_description
 from explorer.errors import InvalidInput
-from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.drafts import find_unchanged
 from explorer.notebook.markup import difference_lines, markdown_tree
 from explorer.notebook.widgets.base import ExplorerRequests
+from explorer.sessions.editing import (
+    READ_ONLY,
+    Descriptions,
+    EditSession,
+    Failure,
+    OpenText,
+    Saves,
+    TextDrafts,
+    resumed_remark,
+)
 from explorer.stewardship.drafts import Draft, Drafts, StoredDraft
 from explorer.views.diff import text_diff
 from explorer.views.drafts import OPEN_ELSEWHERE
@@ -27,14 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = ["READ_ONLY", "UNDO", "DraftEditor", "WidgetDraft", "Writing"]
 
-READ_ONLY = "Nothing can be saved: this server is open read-only."
 UNDO = "undo_save() of the catalog undoes it."
 
-_RESUMED = "This is your unsaved draft; Discard reverts to the saved text."
-_CHANGED = "Somebody else changed the text since you started: saving shows theirs first."
+_DISCARD = "Discard"
 
 Stage = Literal["writing", "comparing", "saving", "conflict"]
 _SHOWN_LINES = 2_000
+_LONGEST_REASON = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +81,15 @@ class WidgetDraft:
 
     def resume(self, text: str, base: str) -> "WidgetDraft":
         """Return a stored draft to continue, with a note on it."""
-        note = _RESUMED if base == self.base else f"{_RESUMED} {_CHANGED}"
+        note = resumed_remark(_DISCARD, is_overtaken=base != self.base)
         return replace(self, text=text, base=base, note=note)
+
+    @classmethod
+    def of(cls, text: OpenText) -> "WidgetDraft":
+        """Return the draft of a text that was opened."""
+        target = text.target
+        names = (target.name, target.ingested, text.base, text.text)
+        return cls(*target.key, *names, column=target.column, note=text.remark(_DISCARD))
 
     @property
     def paged(self) -> str:
@@ -126,24 +140,6 @@ class WidgetDraft:
         }
 
 
-def start_draft(entity: "Entity", path: str | None) -> WidgetDraft:
-    """Return a new draft of the current description. Raises `InvalidInput` if it cannot be
-    edited."""
-    place = place_of(entity.urn, path)
-    if path is None:
-        edited = place.text(entity.raw(place.aspect) or {}) or ""
-        # Some entity types have a single description, both ingested and edited.
-        ingested = entity.ingested_description if "ditable" in place.aspect else ""
-        column = ""
-    else:
-        edited = column_text(entity.column_edits, path) or ""
-        schema_column = entity.schema.column(path)
-        ingested = (schema_column.ingested or "") if schema_column else ""
-        column = schema_column.path.simple if schema_column else FieldPath(path).simple
-    text = edited if edited.strip() else ingested
-    return WidgetDraft(str(entity.urn), path, entity.name, ingested, edited, text, column=column)
-
-
 def hindrance(urn: Urn, *, read_only: bool) -> str:
     """Return why its description cannot be edited; "" if it can."""
     if read_only:
@@ -177,9 +173,9 @@ class _OnLeave(Protocol):
     def __call__(self, *, saved: bool) -> None: ...
 
 
-class DraftEditor:
-    """The drafts of a widget, one of which may be open: kept in memory and on disk until they are
-    saved or discarded. All pages show the open text as last typed on any of them.
+class PageEditor:
+    """The drafts of a widget, one of which may be open, until they are saved or discarded. All
+    pages show the open text as last typed on any of them.
 
     Called with the lock of the widget held, or taking it.
     """
@@ -193,7 +189,6 @@ class DraftEditor:
         self._opening: _Place | None = None
         # Those on disk that are not continued here, as they were read last.
         self._found: list[_Place] = []
-        self._stored: dict[_Place, Draft] = {}
         self.put_away: Callable[[], None] = lambda: None
         """Called after a draft was written to disk or deleted there."""
         # What every page is to show of the text that is open, and how often it was changed.
@@ -274,30 +269,10 @@ class DraftEditor:
         for name, value in (("editor", {}), ("typed", {}), ("preview", [])):
             self._show(name, value)
 
-    def _open_at(self, place: _Place, fresh: WidgetDraft, stage: Stage = "writing") -> None:
-        """Open the editor at a stage with the stored draft of a text, from memory or disk, or with
-        a new one."""
-        self._opening = place
-
-        def then(stored: Draft | None) -> None:
-            if self._opening == place:
-                self._begin(place, fresh, stored, stage)
-
-        self._asking.ask("draft", "", lambda _: self._disk().read(*place), then, in_turn=True)
-
-    def _begin(self, place: _Place, fresh: WidgetDraft, stored: Draft | None, stage: Stage) -> None:
-        draft = self.drafts.get(place)
-        if draft is None or not draft.changed:
-            draft = fresh
-        elif stored is None or stored == self._stored.get(place):
-            draft = replace(draft, note=fresh.resume(draft.text, draft.base).note)
-        # Another widget, or a program that ended, kept its own since.
-        if stored is not None and stored != self._stored.get(place):
-            if place in self._found:
-                self._found.remove(place)
-            self._stored[place] = stored
-            if stored.text != fresh.text:
-                draft = fresh.resume(stored.text, stored.base)
+    def _show_open(self, place: _Place, draft: WidgetDraft, stage: Stage) -> None:
+        """Show a draft in the editor at a stage."""
+        if place in self._found:
+            self._found.remove(place)
         self._keep(draft if stage == "writing" else draft.at(stage))
         self._open, self._opening = place, None
         self._put_text()
@@ -327,24 +302,8 @@ class DraftEditor:
         self._put_away(place)
 
     def _put_away(self, place: _Place) -> None:
-        """Write the draft of a text to disk, or delete it there. Text typed during a write is
-        written next; unchanged text is not written again."""
-
-        def write(_: object) -> None:
-            draft, disk = self.drafts.get(place), self._disk()
-            if draft is None or not draft.changed:
-                last_stored = self._stored.pop(place, None)
-                if last_stored is not None:
-                    # Another widget may have kept another text since.
-                    disk.drop(*place, last_stored.text)
-                return
-            names = (draft.name, draft.column, "notebook")
-            stored = Draft(*place, draft.base, draft.text, *names)
-            if stored != self._stored.get(place):
-                disk.keep(stored)
-                self._stored[place] = stored
-
-        self._asking.ask("draft", "", write, lambda _: self.put_away(), in_turn=True)
+        """Write the draft of a text to disk, or delete it there."""
+        raise NotImplementedError
 
     def _disk(self) -> Drafts:
         """Return where the drafts are kept."""
@@ -373,8 +332,62 @@ class DraftEditor:
         )
 
 
-class Writing(DraftEditor):
-    """The drafts of descriptions, stored with those of the terminal."""
+class DraftEditor(PageEditor):
+    """Drafts that it keeps on disk by itself."""
+
+    def __init__(
+        self, asking: ExplorerRequests, show: Callable[[str, Any], None], on_leave: _OnLeave
+    ) -> None:
+        super().__init__(asking, show, on_leave)
+        self._stored: dict[_Place, Draft] = {}
+
+    def _open_at(self, place: _Place, fresh: WidgetDraft, stage: Stage = "writing") -> None:
+        """Open the editor at a stage with the stored draft of a text, from memory or disk, or with
+        a new one."""
+        self._opening = place
+
+        def then(stored: Draft | None) -> None:
+            if self._opening == place:
+                self._begin(place, fresh, stored, stage)
+
+        self._asking.ask("draft", "", lambda _: self._disk().read(*place), then, in_turn=True)
+
+    def _begin(self, place: _Place, fresh: WidgetDraft, stored: Draft | None, stage: Stage) -> None:
+        draft = self.drafts.get(place)
+        if draft is None or not draft.changed:
+            draft = fresh
+        elif stored is None or stored == self._stored.get(place):
+            draft = replace(draft, note=fresh.resume(draft.text, draft.base).note)
+        # Another widget, or a program that ended, kept its own since.
+        if stored is not None and stored != self._stored.get(place):
+            self._stored[place] = stored
+            if stored.text != fresh.text:
+                draft = fresh.resume(stored.text, stored.base)
+        self._show_open(place, draft, stage)
+
+    def _put_away(self, place: _Place) -> None:
+        """Write the draft of a text to disk, or delete it there. Text typed during a write is
+        written next; unchanged text is not written again."""
+
+        def write(_: object) -> None:
+            draft, disk = self.drafts.get(place), self._disk()
+            if draft is None or not draft.changed:
+                last_stored = self._stored.pop(place, None)
+                if last_stored is not None:
+                    # Another widget may have kept another text since.
+                    disk.drop(*place, last_stored.text)
+                return
+            names = (draft.name, draft.column, "notebook")
+            stored = Draft(*place, draft.base, draft.text, *names)
+            if stored != self._stored.get(place):
+                disk.keep(stored)
+                self._stored[place] = stored
+
+        self._asking.ask("draft", "", write, lambda _: self.put_away(), in_turn=True)
+
+
+class Writing(PageEditor):
+    """The drafts of descriptions, which a session keeps with those of the terminal, and saves."""
 
     def __init__(
         self,
@@ -385,28 +398,41 @@ class Writing(DraftEditor):
     ) -> None:
         super().__init__(asking, show, on_leave)
         self._catalog = catalog
+        drafts = TextDrafts("notebook", self._disk)
+        self._texts = drafts
+        self._editing = EditSession(catalog.core, drafts, Saves(catalog.core, drafts))
         self.kept: list[StoredDraft] = []
         """All drafts on disk, newest first, as they were read last."""
 
     def look(self, then: Callable[[], None]) -> None:
         """Read all drafts from disk, then call."""
 
-        def take(drafts: list[StoredDraft]) -> None:
-            self.kept = drafts
+        def read(catalog: "NotebookCatalog") -> tuple[list[StoredDraft], dict[_Place, Draft]]:
+            kept, drafts = self._texts.kept, self._disk().all()
             own = {
                 (stored.draft.urn, stored.draft.path)
                 for stored in drafts
                 if stored.process == self.process
             }
-            for place in self._stored.keys() - own - {self._open}:
+            # Saved or discarded elsewhere in this program.
+            gone = {place: kept[place] for place in kept.keys() - own - {self._open}}
+            catalog.wait(self._forget_texts(gone))
+            return drafts, gone
+
+        def take(read: tuple[list[StoredDraft], dict[_Place, Draft]]) -> None:
+            self.kept, gone = read
+            for place, kept in gone.items():
                 draft = self.drafts.get(place)
-                if draft is not None and draft.text == self._stored[place].text:
-                    # Saved or discarded elsewhere in this program.
-                    del self._stored[place], self.drafts[place]
-            self._see(drafts)
+                if draft is not None and draft.text == kept.text:
+                    del self.drafts[place]
+            self._see(self.kept)
             then()
 
-        self._asking.ask("draft", "", lambda _: self._disk().all(), take, in_turn=True)
+        self._asking.ask("draft", "", read, take, in_turn=True)
+
+    async def _forget_texts(self, places: Collection[_Place]) -> None:
+        self._texts.forget(places)
+        self._editing.forget(places)
 
     def take(self, stored: StoredDraft, then: Callable[[], None]) -> None:
         """Continue a draft in this widget, then call `then`, or show an error."""
@@ -426,14 +452,15 @@ class Writing(DraftEditor):
         """Delete one draft, then call `then`, or show an error."""
         place = (stored.draft.urn, stored.draft.path)
 
-        def discard(_: object) -> None:
+        def discard(catalog: "NotebookCatalog") -> None:
             disk = self._disk()
             disk.discard(find_unchanged(disk, stored))
+            if stored.process == self.process:
+                catalog.wait(self._forget_texts([place]))
 
         def forget(_: None) -> None:
             if stored.process == self.process and place in self.drafts:
                 del self.drafts[place]
-                self._stored.pop(place, None)
                 if self._open == place:
                     self.leave()
             then()
@@ -456,8 +483,21 @@ class Writing(DraftEditor):
         if why_not:
             self._show("problem", why_not)
             return
-        place = (str(entity.urn), path)
-        self._open_at(place, start_draft(entity, path), stage)
+        place = self._opening = (str(entity.urn), path)
+
+        async def resume() -> OpenText:
+            self._editing.begin(Descriptions(entity), path)
+            await self._editing.resume()
+            return self._editing.text
+
+        def then(text: OpenText) -> None:
+            if self._opening == place:
+                draft = self.drafts.get(place)
+                if draft is None or not draft.changed or draft.text != text.text:
+                    draft = WidgetDraft.of(text)
+                self._show_open(place, replace(draft, note=text.remark(_DISCARD)), stage)
+
+        self._asking.ask("draft", "", lambda catalog: catalog.wait(resume()), then, in_turn=True)
 
     def answer(self, content: Any) -> None:
         """Handle a request of a page to the editor; ignore anything else."""
@@ -499,8 +539,14 @@ class Writing(DraftEditor):
         """Keep the text that somebody else saved, and continue from it."""
         draft = self.draft
         if draft is not None and draft.stage == "conflict":
+            place = (draft.urn, draft.path)
             self._keep(draft.with_theirs())
-            self._put_away((draft.urn, draft.path))
+
+            async def take() -> None:
+                self._editing.take_theirs(draft.theirs, place)
+                await self._editing.discard(place)
+
+            self._ask_drafts(take)
             self._put_text()
             self._draw()
             self._preview()
@@ -511,19 +557,45 @@ class Writing(DraftEditor):
             self._keep(draft.at(stage))
             self._draw()
 
+    def _put_away(self, place: _Place) -> None:
+        async def keep() -> None:
+            draft = self.drafts.get(place)
+            if place not in self._editing.state.texts:
+                return
+            if draft is not None and draft.changed:
+                await self._editing.type(draft.text, place)
+            else:
+                await self._editing.discard(place)
+
+        self._ask_drafts(keep)
+
+    def _ask_drafts(self, change: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Have the session change drafts; what is typed meanwhile follows."""
+        self._asking.ask(
+            "draft",
+            "",
+            lambda catalog: catalog.wait(change()),
+            lambda _: self.put_away(),
+            in_turn=True,
+        )
+
     def _store(self, draft: WidgetDraft) -> None:
         place = (draft.urn, draft.path)
-        stored = stored_description(draft.text)
         self._keep(draft)
         self._draw()
 
-        def then(_: object) -> None:
-            sentence = f"Saved the description of {draft.title}."
-            self._show("said", saved_sentence(sentence, self._catalog.save_warnings, UNDO))
+        def then(failure: Failure | None) -> None:
             now = self.drafts.get(place)
+            if failure is not None:
+                self._show_failure(now or draft, failure)
+                return
+            message = self._editing.state.message
+            sentence = line(message.sentence) if message is not None else ""
+            self._show("said", saved_sentence(sentence, self._catalog.save_warnings, UNDO))
             if now is not None and now.text != draft.text:
                 # Typed on another page while it was on its way: a draft of what is saved now.
-                self._keep(replace(now, base=stored, stage="writing"))
+                base = stored_description(draft.text)
+                self._keep(replace(now, base=base, stage="writing"))
                 self._put_away(place)
                 if self._open == place:
                     self._draw()
@@ -533,25 +605,31 @@ class Writing(DraftEditor):
                     self.close()
             self._left(saved=True)
 
-        def on_error(error: Exception) -> bool:
-            now = self.drafts.get(place, draft)
-            conflict = isinstance(error, TextConflict)
-            theirs = error.theirs if isinstance(error, TextConflict) else ""
-            self._keep(now.facing(theirs) if conflict else now.at("comparing"))
+        def on_error(_: Exception) -> bool:
+            self._keep(self.drafts.get(place, draft).at("comparing"))
             if self._open == place:
                 self._draw()
-            return conflict
+            return False
 
         self._asking.ask(
             "save",
             "saving …",
-            lambda catalog: catalog.describe(
-                draft.urn, stored, column=draft.path, instead_of=draft.base
-            ),
+            lambda catalog: catalog.wait(self._editing.save(draft.text, draft.base, place)),
             then,
             on_error=on_error,
             in_turn=True,
         )
+
+    def _show_failure(self, draft: WidgetDraft, failure: Failure) -> None:
+        """Show why a draft was not saved: beside the text that somebody else saved, if there is
+        one."""
+        if failure.theirs is None:
+            self._show("problem", line(failure.reason, _LONGEST_REASON))
+        self._keep(
+            draft.at("comparing") if failure.theirs is None else draft.facing(failure.theirs)
+        )
+        if self._open == (draft.urn, draft.path):
+            self._draw()
 
     def _disk(self) -> Drafts:
         return Drafts.of_catalog(self._catalog)

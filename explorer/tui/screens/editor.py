@@ -786,7 +786,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     def action_discard(self) -> None:
         """Revert to the saved text; undo brings the typed text back."""
-        self._show_saved(self._editing.discard())
+        self._show_saved(self._editing.revert())
 
     def _show_saved(self, text: OpenText) -> None:
         self._opening.is_unseen = False
