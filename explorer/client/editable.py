@@ -363,6 +363,13 @@ class EditTarget:
     read: Callable[[Json], Held]
     column: str | None = None
 
+    def with_text(self, value: Json, text: str) -> Json:
+        """Return the aspect with another description."""
+        if self.column is None:
+            return place_of(self.urn, None).with_text(self.urn, value, text)
+        info = column_info(value, self.column)
+        return with_column(value, self.column, {**info, "description": text})
+
     def __str__(self) -> str:
         where = str(self.urn) if self.column is None else f"{self.column} of {self.urn}"
         return f"the {self.what} of {where}"
@@ -483,16 +490,16 @@ class TextConflict(Conflict):
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """The condition of an edit: the value that its author saw (`base`) and the one to write
-    (`mine`).
+    (`after`).
 
-    The edit is made only while the server holds `base`. If the server already holds `mine`, there
+    The edit is made only while the server holds `base`. If the server already holds `after`, there
     is no conflict and nothing to do, so that an edit whose answer was lost can be repeated.
     `versioned` is true if the server counts the versions of the aspect.
     """
 
     target: EditTarget
     base: Held
-    mine: Held
+    after: Held
     versioned: bool = False
 
     def check(self, now: Held, stamp: AuditStamp | None = None) -> None:
@@ -500,7 +507,7 @@ class Expectation:
 
         `stamp` says who wrote that value and when.
         """
-        if _comparable(now) in (_comparable(self.base), _comparable(self.mine)):
+        if _comparable(now) in (_comparable(self.base), _comparable(self.after)):
             return
         if stamp is None or stamp.time <= 0:
             raise self._conflict(now)
@@ -521,7 +528,7 @@ class Expectation:
 
     def _conflict(self, now: Held, **current: Any) -> TextConflict:
         return TextConflict(
-            str(self.target), *map(held_text, (self.base, now, self.mine)), **current
+            str(self.target), *map(held_text, (self.base, now, self.after)), **current
         )
 
     def to_wire(self) -> dict[str, Any]:

@@ -32,7 +32,6 @@ from explorer.client.editable import (
     OWNERS,
     TAGS,
     TERMS,
-    EditableField,
     EditTarget,
     Expectation,
     LabelKind,
@@ -40,7 +39,6 @@ from explorer.client.editable import (
     TextConflict,
     check_ownership,
     check_replacement,
-    column_info,
     column_parts,
     deprecation,
     earlier_entries,
@@ -49,7 +47,6 @@ from explorer.client.editable import (
     links_of,
     place_of,
     urns_of,
-    with_column,
     with_moved,
 )
 from explorer.client.ingestion import ConditionalWrites, Stored, aspect_value
@@ -176,7 +173,7 @@ class EditMethods(ConditionalWrites):
         Example: `cat.describe(urn, "One row an order.")`
         """
         entity = Urn.parse(urn)
-        place, target = place_of(entity, column), edit_target(entity, "description", column)
+        target = edit_target(entity, "description", column)
         async with self._at_present_path(
             target, None if force else instead_of, text
         ) as present_description:
@@ -186,11 +183,7 @@ class EditMethods(ConditionalWrites):
             if (before or "") == text:
                 return await self._save_edit(_nothing(), replace(edit, after=before))
             expected = self._expect(target, stored, base, text)
-            if column is not None:
-                work = self._describe_column(target, column, text, expected)
-            else:
-                work = self._describe_entity(target, place, text, expected)
-            return await self._save_edit(work, edit)
+            return await self._save_edit(self._write_description(target, text, expected), edit)
 
     async def carry_over(self, urn: str | Urn, column: str | None = None) -> tuple[Edit, ...]:
         """Move what people wrote about columns before their types or cases changed to the present
@@ -281,60 +274,50 @@ class EditMethods(ConditionalWrites):
         """
         return await self._set_removed(Urn.parse(urn), False, dry_run=dry_run)
 
-    async def _describe_entity(
-        self, target: EditTarget, place: EditableField, text: str, expected: Expectation | None
+    async def _write_description(
+        self, target: EditTarget, text: str, expected: Expectation | None
     ) -> None:
-        urn, kind = target.urn, target.urn.entity_type
+        """Write a description by its mutation, or, where the server has none for it, with its whole
+        aspect."""
+        urn, column = target.urn, target.column
+        place, kind = place_of(urn, column), urn.entity_type
+        is_general = column is not None or place.mutation == "updateDescription"
 
-        def rewrite() -> Awaitable[None]:
-            return self._rewrite_target(
-                target, lambda value: place.with_text(urn, value, text), expected
+        async def rewrite() -> None:
+            if column is not None:
+                await self._check_column(urn, column)
+            await self._rewrite_target(
+                target, lambda value: target.with_text(value, text), expected
             )
 
-        if place.mutation != "updateDescription":
-            fields = {"editableProperties": {"description": text}}
-            mutation = Mutation.of_entity(place.mutation, urn, fields)
-            await self._mutate_or_rewrite(mutation, rewrite, expected)
-            return
-        # Servers differ in what this mutation takes; containers are taken by all.
-        if kind in self._not_described:
+        if column is None and kind in self._not_described:
             await rewrite()
             return
+        fields = {"editableProperties": {"description": text}}
+        mutation = (
+            _describing(target, text)
+            if is_general
+            else Mutation.of_entity(place.mutation, urn, fields)
+        )
         try:
-            await self._mutate_or_rewrite(_describing(target, text), rewrite, expected)
+            await self._mutate_or_rewrite(mutation, rewrite, expected)
         except (InvalidInput, ServerFault):
-            if kind == "container":
+            if column is not None:
+                # Not every server says that it is the column that is missing.
+                await self._check_column(urn, column)
+            # Servers differ in what the general mutation takes; containers are taken by all.
+            if column is not None or not is_general or kind == "container":
                 raise
             await rewrite()
             self._not_described |= {kind}
 
-    async def _describe_column(
-        self, target: EditTarget, column: str, text: str, expected: Expectation | None
-    ) -> None:
-        async def rewrite() -> None:
-            await self._check_column(target.urn, column)
-            await self._rewrite_target(
-                target,
-                lambda value: with_column(
-                    value, column, {**column_info(value, column), "description": text}
-                ),
-                expected,
-            )
-
-        try:
-            await self._mutate_or_rewrite(_describing(target, text), rewrite, expected)
-        except (InvalidInput, ServerFault):
-            # Not every server says that it is the column that is missing.
-            await self._check_column(target.urn, column)
-            raise
-
     @asynccontextmanager
     async def _at_present_path(
-        self, target: EditTarget, base: Held, mine: Held
+        self, target: EditTarget, base: Held, after: Held
     ) -> AsyncIterator[tuple[Stored, Held]]:
         """Move what was written about the column of an edit before its type or case changed to its
         present path, and yield the aspect and the value that the edit starts from; the edit is part
-        of the save of the move. `base` and `mine` are as in `Expectation`.
+        of the save of the move. `base` and `after` are as in `Expectation`.
 
         Raises `TextConflict` before anything is moved. A user who may not write whole aspects moves
         nothing, and the edit is made at the present path alone.
@@ -352,7 +335,7 @@ class EditMethods(ConditionalWrites):
             return
         parts = column_parts(value, start)
         moved = {**stored.values, target.aspect: with_moved(value, start, column, parts)}
-        self._expect(target, stored._replace(values=moved), base, mine)
+        self._expect(target, stored._replace(values=moved), base, after)
         with one_save():
             try:
                 await self._move(urn, column, start, column, parts)
@@ -407,7 +390,7 @@ class EditMethods(ConditionalWrites):
         return StatusChange(urn, was, removed, written=True)
 
     def _expect(
-        self, target: EditTarget, stored: Stored, base: Held, mine: Held
+        self, target: EditTarget, stored: Stored, base: Held, after: Held
     ) -> Expectation | None:
         """Return the condition of an edit whose author saw `base`, or `None` if `base` is `None`.
 
@@ -415,7 +398,7 @@ class EditMethods(ConditionalWrites):
         """
         if base is None:
             return None
-        expected = Expectation(target, base, mine, stored.version(target.aspect) is not None)
+        expected = Expectation(target, base, after, stored.version(target.aspect) is not None)
         expected.check(target.read(stored.value(target.aspect)), stored.stamps.get(target.aspect))
         return expected
 
@@ -755,9 +738,9 @@ class LabelMethods(EditMethods):
         instead_of: tuple[str, ...] | None = None,
     ) -> Edit:
         target = edit_target(Urn.parse(urn), kind.what, column)
-        mine = tuple(dict.fromkeys((*(instead_of or ()), *add)))
-        mine = tuple(label for label in mine if label not in remove)
-        async with self._at_present_path(target, instead_of, mine) as (stored, base):
+        intended = tuple(dict.fromkeys((*(instead_of or ()), *add)))
+        intended = tuple(label for label in intended if label not in remove)
+        async with self._at_present_path(target, instead_of, intended) as (stored, base):
             before = kind.labels(stored.value(target.aspect), column)
             incoming = tuple(label for label in add if label not in before)
             outgoing = tuple(label for label in remove if label in before)
@@ -775,7 +758,7 @@ class LabelMethods(EditMethods):
                             if adding
                             else tuple(label for label in current if label not in some)
                         )
-                        condition = expected and replace(expected, base=current, mine=following)
+                        condition = expected and replace(expected, base=current, after=following)
                         rewrite = partial(
                             self._rewrite_labels, target, kind, some, condition, adding=adding
                         )

@@ -588,6 +588,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._message = editing.state.message
         self._is_done = False
         self._measured = measured
+        self._fact_lines: list[Text] = []
         self._next: Descriptions | None = None
         self._is_looking = False
         self._wants_next = False
@@ -913,6 +914,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             return
         area = self._area
         text = self._editing.begin(self._subject, path)
+        self._know(self._measured)
         self._opening = _Opening(text.target.key, is_asking=path is not None)
         self._is_done = False
         self.remove_class("-done")
@@ -1038,7 +1040,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             catalog = await self._session.catalog()
             measured, _ = await read_measurements(catalog, subject.entity, schema)
             if subject is self._subject and not self._is_closed:
-                self._measured = measured
+                self._know(measured)
                 self._show_status()
 
     def _take_wanted(self) -> None:
@@ -1277,12 +1279,16 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _facts(self) -> list[Text]:
         """A line on the column: its type, its use, sample values; none where there is little
         room."""
+        return [] if self._is_done or self.size.height < _LOW else self._fact_lines
+
+    def _know(self, measured: ColumnMeasurements | None) -> None:
+        """Take note of what is known of the use and the values of the columns."""
+        self._measured, self._fact_lines = measured, []
         schema, path = schema_of(self._subject.entity), self._target.path
         column = schema.column(path) if schema is not None and path is not None else None
-        if column is None or self._is_done or self.size.height < _LOW:
-            return []
-        knowledge = ColumnKnowledge(self._measured or ColumnMeasurements())
-        return [column_fact_line(column_row(column, knowledge), self._session.times)]
+        if column is not None:
+            row = column_row(column, ColumnKnowledge(measured or ColumnMeasurements()))
+            self._fact_lines.append(column_fact_line(row, self._session.times))
 
     def _failures_text(self) -> Text:
         failures = self._saves.failed.values()
