@@ -649,8 +649,11 @@ class EditSession(Session[EditState]):
     @action("Keep what is typed as a draft", in_turn=False)
     async def type(self, typed: str, key: Key | None = None) -> None:
         """Note what is typed, of the open text or of another one that was opened, and have it on
-        disk. Raises `StorageFault` if it cannot be kept there."""
+        disk. Raises `StorageFault` if it cannot be kept there, and `InvalidInput` before `resume`
+        found out whether there is a draft, which would be written over."""
         text = self._text_of(key)
+        if text.target.key == self.state.key and not self.state.is_found:
+            raise InvalidInput("It is not known yet whether this text has a draft; try again.")
         self._put(replace(text, text=typed))
         base = self.saves.base(text.target.key)
         if typed != text.start or base is not None:

@@ -1,6 +1,7 @@
 """A text is typed, kept, saved and set against what somebody else saved, without any front end."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
@@ -232,6 +233,71 @@ async def test_a_text_of_another_place_goes_to_its_own_draft(desk: Desk, table: 
     await session.type("late", (str(table), "mail"))
     assert desk.texts() == [("mail", "late")]
     assert session.text.text == ""
+
+
+async def test_a_draft_that_was_not_found_yet_is_not_written_over(desk: Desk, table: Urn) -> None:
+    await desk.catalog.entity(table)
+    desk.kept.keep(Draft(str(table), "zip", "", "precious"))
+    session = await desk.session(table, "mail")
+    assert session.subject is not None
+    session.begin(session.subject, "zip")
+    with pytest.raises(InvalidInput, match="not known yet"):
+        await session.type("hasty")
+    await session.resume()
+    assert session.text.text == "precious"
+    assert desk.texts() == [("zip", "precious")]
+
+
+async def test_a_pause_while_the_draft_of_a_saved_text_is_removed_brings_no_draft_back(
+    desk: Desk, table: Urn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await desk.session(table, "zip")
+    removing, may_remove = threading.Event(), threading.Event()
+    drop = Drafts.drop
+
+    def drop_slowly(*given: Any) -> None:
+        removing.set()
+        may_remove.wait(30)
+        drop(*given)
+
+    await session.type("text")
+    monkeypatch.setattr(Drafts, "drop", drop_slowly)
+    saving = asyncio.create_task(session.save("text"))
+    await asyncio.to_thread(removing.wait, 30)
+    pause = asyncio.create_task(session.type("text"))
+    await asyncio.sleep(0)
+    may_remove.set()
+    await pause
+    assert await saving is None
+    assert desk.texts() == []
+
+
+async def test_a_text_that_could_not_be_kept_is_gone_on_with_as_it_was_typed(
+    desk: Desk, table: Urn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await desk.session(table, "zip")
+    await session.type("first")
+
+    def refuse(*_: Any) -> None:
+        raise StorageFault("the disk is full")
+
+    with monkeypatch.context() as full:
+        full.setattr(Drafts, "keep", refuse)
+        with pytest.raises(StorageFault):
+            await session.type("first and second")
+    assert session.subject is not None
+    session.begin(session.subject, "mail")
+    session.begin(session.subject, "zip")
+    await session.resume()
+    assert session.text.text == "first and second"
+
+
+async def test_what_something_else_kept_since_is_not_deleted(desk: Desk, table: Urn) -> None:
+    session = await desk.session(table, "zip")
+    await session.type("mine")
+    desk.kept.keep(Draft(str(table), "zip", "", "of another widget"))
+    await session.discard()
+    assert desk.texts() == [("zip", "of another widget")]
 
 
 async def test_a_draft_that_cannot_be_kept_is_told(

@@ -3,7 +3,6 @@ writer is told and keeps a draft. `python -m tests.benchmarks.editor` does the s
 
 import asyncio
 import random
-import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -267,36 +266,6 @@ async def test_every_column_gets_the_text_typed_for_it_or_keeps_a_draft(
     assert not found.faults
 
 
-async def test_a_pause_while_the_draft_of_a_saved_text_is_removed_brings_no_draft_back(
-    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
-    removing, may_remove = threading.Event(), threading.Event()
-    drop = Drafts.drop
-
-    def drop_slowly(*given: Any) -> None:
-        removing.set()
-        may_remove.wait(30)
-        drop(*given)
-
-    with Catalog(data_dir=desk) as catalog:
-        urn = describe_table(catalog, "removed", ["one"])
-    network = Network(instance.ensure(desk).address, random.Random(1), 0)
-    async with opened(network, urn) as (app, _, screen):
-        press(app, *"text")
-        await until(lambda: screen._area.text == "text")
-        monkeypatch.setattr(Drafts, "drop", drop_slowly)
-        press(app, "ctrl+s")
-        await until(removing.is_set)
-        pause = asyncio.create_task(screen.keep_draft())
-        await asyncio.sleep(0)
-        may_remove.set()
-        assert await pause
-        await until(lambda: not app._editing._saves.titles(None))
-        assert not (await Drafts.at(app._session)).all()
-    assert network.answered == [("one", "text")]
-
-
 async def test_texts_typed_ahead_of_a_slow_server_go_each_to_its_own_column(
     desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -469,25 +438,3 @@ async def test_saves_that_are_not_answered_in_time_are_drafts_when_one_quits(
         told = [str(one) for one in app._exit_renderables]
     assert kept == {"one": "first", "two": "second"}
     assert told == ["Not saved, kept as drafts: one of unanswered, two of unanswered"]
-
-
-async def test_a_save_whose_answer_was_lost_is_no_conflict_when_the_text_is_changed(
-    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
-    with Catalog(data_dir=desk) as catalog:
-        urn = describe_table(catalog, "unheard", ["one", "two"])
-    network = Network(instance.ensure(desk).address, random.Random(1), 0)
-    monkeypatch.setattr(network.dice, "choice", lambda _: "unanswered")
-    async with opened(network, urn) as (app, _, screen):
-        saves = await until(lambda: app._editing._saves)
-        network.failing = 1
-        press(app, *"text", "ctrl+n")
-        await until(lambda: saves.failed)
-        network.failing = 0
-        press(app, "f2")
-        await until(lambda: screen._target.path == "one" and screen._opened.is_set())
-        press(app, *" and more", "ctrl+n")
-        await until(lambda: not saves.failed and not saves.titles(None))
-    assert network.written == [("one", "text"), ("one", "text and more")]
-    assert network.answered == [("one", "text and more")]
