@@ -2,6 +2,7 @@
 at: open folders, pages read, the row of each entry, and where an entity is in the folders.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -407,8 +408,13 @@ class BrowseSession(Session[BrowseState]):
         meanwhile has no use for it. Why it could not be read is noted in the folder, and raised.
         """
         turn = branch.turn
+        branch.requested.add(number)
+        await self.note_change()
         try:
             portion = await branch.source.read(self.catalog, number * branch.size, branch.size)
+        except asyncio.CancelledError:
+            branch.requested.discard(number)
+            raise
         except CatalogError as error:
             if turn == branch.turn:
                 with self._changing():
@@ -425,6 +431,25 @@ class BrowseSession(Session[BrowseState]):
             if branch.above is None and is_first and not branch.text and first is not None:
                 branch.unfold(0, first)
         return True
+
+    async def unfold(self, row: OutlineRow) -> Branch | None:
+        """Expand the folder in a row; return it if its entries have to be read, for the first time
+        or again."""
+        with self._changing():
+            branch = row.branch.unfold(row.index, row.entry) if row.entry is not None else None
+            if branch is not None:
+                branch.failed.clear()
+        return branch if branch is not None and branch.total is None else None
+
+    async def fold(self, row: OutlineRow) -> None:
+        """Collapse the folder in a row; folders expanded below it are remembered."""
+        with self._changing():
+            if row.unfolded is not None:
+                row.unfolded.fold()
+
+    async def note_change(self) -> None:
+        """Tell whoever subscribed that something is to be shown anew."""
+        self.replace(revision=self.state.revision + 1)
 
     async def reveal(self, urn: Urn) -> FolderLocation:
         """Expand the folders above an entity, and return its row; of one that is in several

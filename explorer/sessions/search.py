@@ -5,7 +5,7 @@ where that one fails or cannot be read.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from explorer.query import Completion
 
 __all__ = [
-    "EMPTY_QUERY",
     "NOTHING_TO_SAVE",
     "NO_NAMES",
     "TYPING_PAUSE_SECONDS",
@@ -112,9 +111,6 @@ class Query:
         return replace(self, chosen=chosen, start=0)
 
 
-EMPTY_QUERY: Final = Query()
-
-
 @dataclass(frozen=True, slots=True)
 class Results:
     """What a search found, as far as it was read.
@@ -176,7 +172,7 @@ class Results:
         """Return whether the result at a place was read."""
         return place in self.hits or place in self.unreadable
 
-    def row(self, hit: "Hit", drafts: Iterable[str] = ()) -> ResultRow:
+    def row(self, hit: "Hit", drafts: Container[str] = ()) -> ResultRow:
         """Return what is known of a result; `drafts` has the URNs of entities with drafts."""
         has_draft = str(hit.urn) in drafts
         entity, measures = self.entities.get(hit.urn), self.measures.get(hit.urn)
@@ -207,7 +203,7 @@ class SearchState(SessionState):
     which is the message then. `held` are results without a hit, for which others are not given up
     while somebody types."""
 
-    query: Query = EMPTY_QUERY
+    query: Query = field(default_factory=Query)
     results: Results | None = None
     held: Results | None = None
     is_searching: bool = False
@@ -272,7 +268,7 @@ class SearchSession(Session[SearchState]):
         self, catalog: "AsyncCatalog", *, size: int, values: int, server: str = ""
     ) -> None:
         self.size, self._values = size, values
-        self._server = server or catalog.address
+        self._server = server
         self._search_task: asyncio.Task[object] | None = None
         super().__init__(catalog, SearchState())
 
@@ -287,7 +283,7 @@ class SearchSession(Session[SearchState]):
         typed, at the place `cursor` of the text, an empty answer replaces no results.
         """
         task = self._search_task = asyncio.current_task()
-        self.replace(query=query, is_searching=True, held=None)
+        self.replace(query=query, is_searching=True, held=None, message=None)
         try:
             if is_typed:
                 await asyncio.sleep(TYPING_PAUSE_SECONDS)
@@ -436,7 +432,8 @@ class SearchSession(Session[SearchState]):
         await self._with_store(lambda store: store.forget(name=name, recent=recent))
 
     async def _with_store(self, do: Callable[[SearchStore], SearchFile]) -> SearchFile:
-        return await asyncio.to_thread(lambda: do(SearchStore.of(self._server)))
+        server = self._server or self.catalog.address
+        return await asyncio.to_thread(lambda: do(SearchStore.of(server)))
 
 
 async def _completions_for(

@@ -114,11 +114,13 @@ async def test_loading_failing_refused_and_finding_nothing_are_told_apart(
     catalog.failing = None
     with pytest.raises(FilterSyntax):
         await session.search(Query("orders nosuch:x"))
-    assert session.state.fault is not None
+    faults = [session.state.fault]
     assert session.state.results is found
     await session.search(Query("zzzznothing"))
-    assert session.state.fault is None
+    faults.append(session.state.fault)
+    assert [fault is None for fault in faults] == [False, True]
     assert results_of(session).total == 0
+    assert not session.state.is_searching
 
 
 async def test_an_empty_answer_takes_no_results_away_while_a_condition_is_typed(

@@ -13,8 +13,9 @@ from explorer import Catalog
 from explorer.client.folders import FolderEntry, TypesSource
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.explorer import columns
-from explorer.notebook.widgets.search import Search, Tree, read_answer, with_measures
+from explorer.notebook.widgets.search import page_state, tree_rows
 from explorer.sessions.browse import Branch, OutlineRow
+from explorer.sessions.search import Query, SearchSession
 from explorer.tui.content import Times
 from explorer.tui.screens.browse import folder_row
 from explorer.tui.screens.columns import ColumnDrawing, column_lines
@@ -108,6 +109,15 @@ def pages_of(catalog: Catalog, data_dir: Path) -> dict[str, str]:
     }
 
 
+def explorer_page(catalog: Catalog) -> dict[str, Any]:
+    """What the explorer widget draws of a search."""
+    session = SearchSession(catalog.core, size=20, values=40)
+    catalog.wait(session.search(Query("parity", "platform:hive")))
+    catalog.wait(session.read_measures())
+    assert session.state.results is not None
+    return page_state(session.state.results, ())
+
+
 def test_every_front_end_shows_every_aspect(catalog: Catalog, data_dir: Path) -> None:
     entity = catalog.entity(URN)
     wanted = words_of(detail_parts(entity))
@@ -126,9 +136,7 @@ def test_every_front_end_shows_the_same_of_a_search_result(
     (row,) = result_rows(page, page.summaries, page.measures)
     assert (row.name, row.kind, row.states) == ("parity", "View", ("deprecated",))
     assert row.first_line == "All of it."
-    (hit,) = with_measures(
-        catalog, read_answer(catalog, Search("parity", "platform:hive"))
-    ).page_state(())["hits"]
+    (hit,) = explorer_page(catalog)["hits"]
     shown = {
         "terminal": "\n".join(line.plain for line in draw_result(row, "parity", 120)),
         "notebook": repr(page),
@@ -147,7 +155,7 @@ def test_every_front_end_counts_the_same_of_a_facet(catalog: Catalog, data_dir: 
     platform = values["_entityType", "dataset"]
     assert (platform.label, platform.count) == ("dataset", 1)
     assert draw_value(platform, 0, 30).plain.split() == ["dataset", "1"]
-    told = read_answer(catalog, Search("parity", "platform:hive")).page_state(())["facets"]
+    told = explorer_page(catalog)["facets"]
     assert [(one["field"], one["label"]) for one in told] == [
         (one.field, one.label) for one in groups
     ]
@@ -173,14 +181,10 @@ def test_every_front_end_shows_the_same_folders_in_the_same_order(
     page = catalog.wait(parity.below.read(catalog.core, 0, 50))
     branch = Branch(parity, parity.below)
     branch.take(0, page)
-    tree = Tree()
-    tree.plant((parity,))
-    tree.unfold(tree.first)
-    tree.take(tree.first, page)
     lines = [folder_row(OutlineRow(branch, at, 0), 40, None).plain for at in range(3)]
     shown = {
         "terminal": "\n".join(lines),
-        "explorer": "\n".join(f"{one['name']} {one['count']}" for one in tree.rows()),
+        "explorer": "\n".join(f"{one['name']} {one['count']}" for one in tree_rows(branch)),
         "notebook": repr(catalog.browse("/parity")).replace("/", " "),
         "shell": run(data_dir, "browse", "/parity", "--entity", "dataset").replace("/", " "),
     }

@@ -64,6 +64,7 @@ Kind = Literal[
     "measures",
     "offers",
     "tree",
+    "fold",
     "entity",
     "tab",
     "user",

@@ -5,7 +5,7 @@ with the page, and has HTML for where it cannot live.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -14,9 +14,11 @@ from weakref import WeakValueDictionary
 import traitlets
 
 from explorer.client.display import line
+from explorer.client.folders import TypesSource
 from explorer.errors import CatalogError, NotFound
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
+from explorer.notebook.catalog import names_of_existing
 from explorer.notebook.entity import role_of
 from explorer.notebook.markup import markdown_line_tree, markdown_tree, parts_of
 from explorer.notebook.schema import earlier_note
@@ -31,15 +33,18 @@ from explorer.notebook.widgets.base import (
 from explorer.notebook.widgets.drafts import DraftList
 from explorer.notebook.widgets.editor import Writing
 from explorer.notebook.widgets.search import (
-    Search,
-    SearchAnswer,
-    Tree,
+    FOLDER_PAGE,
+    MOST_VALUES,
+    PAGE,
     offers_of,
-    read_answer,
-    types_of,
-    with_measures,
+    page_state,
+    results_page,
+    row_at,
+    tree_rows,
 )
 from explorer.query import FilterSyntax
+from explorer.sessions.browse import Branch, BrowseSession, Outline, OutlineRow
+from explorer.sessions.search import Query, Results, SearchSession
 from explorer.views.columns import ColumnKnowledge, ColumnRow, column_row, parse_column_filter
 from explorer.views.drafts import unsaved_sentence
 from explorer.views.parts import Fold, Part, Say, Title
@@ -51,7 +56,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.client.entity import Entity
-    from explorer.client.folders import EntryPage, FolderEntry
     from explorer.client.records import Hit, Measures
     from explorer.notebook.catalog import NotebookCatalog
     from explorer.notebook.entity import EntityPage
@@ -322,8 +326,9 @@ class ExplorerSession:
         self.lock = threading.RLock()
         self.catalog, self._show, self._opened = catalog, show, opened
         self.asking = ExplorerRequests(catalog, self.lock, show)
-        self.search = Search()
-        self.answer: SearchAnswer | None = None
+        self.query = Query(chosen={})
+        self.searching = SearchSession(catalog.core, size=PAGE, values=MOST_VALUES)
+        self.browsing = self._new_browsing()
         self.ticked: dict[str, tuple[Hit, Entity | None]] = {}
         self.urn = ""
         self.entity: EntityPage | None = None
@@ -338,17 +343,21 @@ class ExplorerSession:
         self._drawn = ""
         self.measures: dict[Urn, Measures] = {}
         self._unanswered = self._treeless = False
-        self._tree = Tree()
         self._details: dict[str, Mapping[str, Any]] = {}
         self._put = 0
 
     # Searching.
 
-    def find(self, search: Search, *, put: bool = True, offering: bool = False) -> None:
+    @property
+    def results(self) -> Results | None:
+        """The results on the page."""
+        return self.searching.state.results
+
+    def find(self, query: Query, *, put: bool = True, offering: bool = False) -> None:
         """Run another search. With `put` the page's inputs show it, with `offering` its words are
         completed."""
         with self.lock:
-            self.search = search
+            self.query = query
             self._put += put
 
         def on_error(error: Exception) -> bool:
@@ -365,12 +374,12 @@ class ExplorerSession:
         self.asking.ask(
             "search",
             "searching …",
-            lambda catalog: read_answer(catalog, search),
-            self._take_answer,
+            lambda catalog: catalog.wait(self.searching.search(query, is_typed=not put)),
+            lambda _: self._take_results(),
             on_error=on_error,
         )
         if offering:
-            self._offer(search.words.strip())
+            self._offer(query.text.strip())
 
     def again(self) -> None:
         """Read again what could not be read: the results, the folders, the open entity."""
@@ -378,50 +387,53 @@ class ExplorerSession:
             self.plant()
         if self.urn and self.entity is None:
             self._read_entity(Urn.parse(self.urn))
-        self.find(self.search, put=False)
+        self.find(self.query, put=False)
 
     def tick(self, urn: str, *, on: bool) -> None:
         """Tick or untick a result."""
         with self.lock:
-            page = self.answer.page if self.answer else None
-            hit = next((candidate for candidate in page or () if str(candidate.urn) == urn), None)
-            if on and hit is not None and page is not None:
-                self.ticked[urn] = (hit, page.summaries.get(hit.urn))
+            results = self.results
+            if on and results is not None:
+                hits = {str(hit.urn): hit for hit in results.page}
+                if urn in hits:
+                    self.ticked[urn] = hits[urn], results.entities.get(hits[urn].urn)
             elif not on:
                 self.ticked.pop(urn, None)
             self._show("find", self._search_state())
 
-    def _take_answer(self, answer: SearchAnswer) -> None:
-        self.answer, self._unanswered = answer, False
+    def _take_results(self) -> None:
+        self._unanswered = False
+        results = self.results
         self._show("find", self._search_state())
+        if results is None:
+            return
+        self.catalog.reader.known.learn(names_of_existing(results.entities.values()))
         if self._treeless:
             # The server answers again.
             self.plant()
 
-        def take_measures(more: SearchAnswer) -> None:
-            self.measures.update(more.page.measures)
-            if self.answer is answer:
-                self.answer = more
+        def take_measures(_: object) -> None:
+            if self.results is not None:
+                self.measures.update(self.results.measures)
                 self._show("find", self._search_state())
 
         # Results are shown before it is known how large and how much used they are.
-        if any(urn.entity_type == "dataset" for urn in answer.page.urns):
+        if any(urn.entity_type == "dataset" for urn in results.urns):
             self.asking.ask(
                 "measures",
                 "",
-                lambda catalog: with_measures(catalog, answer),
+                lambda catalog: catalog.wait(self.searching.read_measures()),
                 take_measures,
                 on_error=lambda error: isinstance(error, CatalogError),
             )
 
     def _search_state(self) -> dict[str, Any]:
-        answer_state = self.answer.page_state(self.ticked, self.drafts.urns) if self.answer else {}
-        search = self.search
+        results, query = self.results, self.query
         return {
-            **answer_state,
-            "text": search.words,
-            "filter": search.filter,
-            "order": search.sort,
+            **(page_state(results, self.ticked, self.drafts.urns) if results else {}),
+            "text": query.text,
+            "filter": query.filter,
+            "order": query.sort,
             "put": self._put,
             "ticked": len(self.ticked),
             "fault": "",
@@ -449,56 +461,70 @@ class ExplorerSession:
     def plant(self) -> None:
         """Read the topmost folders."""
         self._treeless = False
+        self.browsing.close()
+        browsing = self.browsing = self._new_browsing()
+        root = browsing.state.outline.root
 
         def on_error(error: Exception) -> bool:
             del error
             self._treeless = True
             return False
 
-        def then(entries: "tuple[FolderEntry, ...]") -> None:
-            self._tree.plant(entries)
-            self._show_tree()
-            self.unfold(self._tree.first)
-
-        self.asking.ask("tree", "reading the catalog …", types_of, then, on_error=on_error)
+        self.asking.ask(
+            "tree",
+            "reading the catalog …",
+            lambda catalog: catalog.wait(browsing.read(root, 0)),
+            lambda _: self._read_folder(root.below.get(0)),
+            on_error=on_error,
+        )
 
     def unfold(self, key: str) -> None:
         """Expand a folder."""
-        with self.lock:
-            self._read_folder(key, self._tree.unfold(key))
-
-    def more(self, key: str) -> None:
-        """Read the next page of a folder."""
-        with self.lock:
-            self._read_folder(key, self._tree.reading(key))
+        self._turn_folder(key, self.browsing.unfold)
 
     def fold(self, key: str) -> None:
         """Collapse a folder."""
-        with self.lock:
-            self._tree.fold(key)
-            self._show_tree()
+        self._turn_folder(key, self.browsing.fold)
 
-    def _show_tree(self) -> None:
-        self._show("tree", self._tree.rows(self.drafts.urns))
+    def more(self, key: str) -> None:
+        """Read the next page of a folder."""
+        row = row_at(self.browsing.state.outline, key)
+        self._read_folder(row.unfolded if row is not None else None)
 
-    def _read_folder(self, key: str, read: "Callable[[NotebookCatalog], EntryPage] | None") -> None:
-        self._show_tree()
-        if read is None:
+    def _new_browsing(self) -> BrowseSession:
+        browsing = BrowseSession(self.catalog.core, Outline(TypesSource(), FOLDER_PAGE))
+        browsing.subscribe(lambda state: self._show_tree(state.outline))
+        return browsing
+
+    def _show_tree(self, outline: Outline) -> None:
+        self._show("tree", tree_rows(outline.root, self.drafts.urns))
+
+    def _turn_folder(
+        self, key: str, turn: Callable[[OutlineRow], Coroutine[Any, Any, Branch | None]]
+    ) -> None:
+        row = row_at(self.browsing.state.outline, key)
+        if row is not None:
+            self.asking.ask(
+                "fold",
+                "",
+                lambda catalog: catalog.wait(turn(row)),
+                self._read_folder,
+                in_turn=True,
+            )
+
+    def _read_folder(self, branch: Branch | None) -> None:
+        """Read the next page of a folder; why it cannot be read is shown beside it."""
+        if branch is None:
             return
-
-        def then(page: "EntryPage") -> None:
-            self._tree.take(key, page)
-            self._show_tree()
-
-        def on_error(error: Exception) -> bool:
-            if not isinstance(error, CatalogError):
-                return False
-            self._tree.fail(key, str(error))
-            self._show_tree()
-            return True
-
-        activity = f"reading the folder {self._tree.name(key)} …"
-        self.asking.ask("tree", activity, read, then, on_error=on_error, in_turn=True)
+        browsing = self.browsing
+        self.asking.ask(
+            "tree",
+            f"reading the folder {line(branch.entry.name, 120)} …",
+            lambda catalog: catalog.wait(browsing.read(branch, len(branch.pages))),
+            lambda _: None,
+            on_error=lambda error: isinstance(error, CatalogError),
+            in_turn=True,
+        )
 
     # The entity that is open.
 
@@ -654,7 +680,14 @@ class ExplorerSession:
         if self._marked != self.drafts.urns:
             self._marked = self.drafts.urns
             self._show("find", self._search_state())
-            self._show_tree()
+            browsing = self.browsing
+            self.asking.ask(
+                "fold",
+                "",
+                lambda catalog: catalog.wait(browsing.note_change()),
+                lambda _: None,
+                in_turn=True,
+            )
 
     def _note_write(self, *, saved: bool) -> None:
         """Update the page after a draft was saved, closed or discarded, with what others wrote if
@@ -721,23 +754,23 @@ class Explorer(EditorWidget):
         """
         super().__init__(orders=[[order, words] for order, words in SORT_ORDERS.items()])
         self._session = ExplorerSession(catalog, self._show, self._opened)
-        search, opened = Search(text, filter), str(urn) if urn is not None else ""
+        query, opened = Query(text, filter, chosen={}), str(urn) if urn is not None else ""
         tab: Tab = "overview"
         if instead_of is not None:
-            search, opened, tab = self._take_over(instead_of, search, opened)
+            query, opened, tab = self._take_over(instead_of, query, opened)
         self.observe(lambda change: self._turn_to(change["new"]), "selected")
         self.listen()
         self._session.plant()
         self._session.drafts.read()
-        self._session.find(search)
+        self._session.find(query)
         if opened:
             self._session.open(opened, tab)
 
     @property
     def results(self) -> tuple[Urn, ...]:
         """Return the URNs of the results on the page, in order."""
-        answer = self._session.answer
-        return answer.page.urns if answer else ()
+        results = self._session.results
+        return tuple(hit.urn for hit in results.page) if results is not None else ()
 
     @property
     def chosen(self) -> tuple[Urn, ...]:
@@ -755,16 +788,17 @@ class Explorer(EditorWidget):
         """Return a row for each ticked result, or if none is ticked, for each on the page; see
         `explorer.views.search.search_table`. No request."""
         with self._session.lock:
-            ticked, answer = list(self._session.ticked.values()), self._session.answer
-        if not ticked and answer is not None:
-            return answer.page.to_frame()
+            ticked, results = list(self._session.ticked.values()), self._session.results
+        if not ticked and results is not None:
+            table = search_table(results.page, results.entities, results.measures)
+            return to_frame(table)
         entities = {hit.urn: entity for hit, entity in ticked if entity is not None}
         measures = self._session.measures
         return to_frame(search_table((hit for hit, _ in ticked), entities, measures))
 
     def search(self, text: str = "", *, filter: str = "") -> None:
         """Run another search, and show it in the inputs of the page."""
-        self._session.find(Search(text, filter))
+        self._session.find(Query(text, filter, chosen={}))
 
     def open_entity(self, urn: str | Urn) -> None:
         """Open an entity on the page."""
@@ -785,6 +819,8 @@ class Explorer(EditorWidget):
         session = getattr(self, "_session", None)
         if session is not None:
             session.end_drawing()
+            session.searching.close()
+            session.browsing.close()
         super().close()
 
     def hand_over(self) -> ExplorerSession:
@@ -797,12 +833,12 @@ class Explorer(EditorWidget):
         kernel."""
         session = self._session
         with session.lock:
-            entity, answer, drafts = session.entity, session.answer, session.drafts.count
+            entity, results, drafts = session.entity, session.results, session.drafts.count
         yield Title("Explorer", f"An explorer {first}" if first else "")
         if drafts:
             yield Say(f"{unsaved_sentence(drafts)}: .drafts of the catalog lists the drafts.")
-        if answer is not None:
-            yield from answer.page.parts()
+        if results is not None:
+            yield from results_page(results, session.catalog).parts()
         else:
             yield Say("nothing read yet")
         if entity is not None:
@@ -832,14 +868,14 @@ class Explorer(EditorWidget):
         else:
             session.close_entity()
 
-    def _take_over(self, old: "Explorer", search: Search, opened: str) -> tuple[Search, str, "Tab"]:
+    def _take_over(self, old: "Explorer", query: Query, opened: str) -> tuple[Query, str, "Tab"]:
         before = old.hand_over()
         with before.lock:
             self._session.writing.go_on_with(before.writing.drafts)
-            if search == Search() and not opened:
+            if query == Query(chosen={}) and not opened:
                 self._session.ticked.update(before.ticked)
-                return before.search, before.urn, before.tab
-        return search, opened, "overview"
+                return before.query, before.urn, before.tab
+        return query, opened, "overview"
 
     def clears_remarks(self, content: Any) -> bool:
         """Return whether an action clears the previous error and message; a step in the drawing
@@ -853,14 +889,15 @@ class Explorer(EditorWidget):
             case {"kind": "drawing", "told": told}:
                 session.handle_drawing_message(told)
             case {"kind": "search", "text": str(text), "filter": str(filter)}:
-                search = replace(session.search, words=text, filter=filter, start=0)
-                session.find(search, put=False, offering=text != session.search.words)
+                query = replace(session.query, text=text, filter=filter, start=0)
+                session.find(query, put=False, offering=text != session.query.text)
             case {"kind": "toggle", "field": str(field), "value": str(value)}:
-                session.find(session.search.toggle(field, value))
+                registry = session.catalog.registry
+                session.find(session.query.toggle(field, value, registry))
             case {"kind": "order", "order": str(order)} if order in SORT_ORDERS:
-                session.find(replace(session.search, sort=order, start=0))
+                session.find(replace(session.query, sort=order, start=0))
             case {"kind": "page", "start": int(start)} if start >= 0:
-                session.find(replace(session.search, start=start))
+                session.find(replace(session.query, start=start))
             case {"kind": "tick", "urn": str(urn), "on": bool(on)}:
                 session.tick(urn, on=on)
             case {"kind": "unfold", "key": str(key)}:
