@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from explorer.client import Catalog
+from explorer.client import AsyncCatalog
 from explorer.errors import Busy
 from tests.cli.conftest import Run
 
@@ -56,21 +56,21 @@ def test_a_search_for_scripts_is_json_or_urns(shop: Run) -> None:
 def test_what_is_found_while_the_database_is_away_is_shown_by_its_urns(
     shop: Run, monkeypatch: pytest.MonkeyPatch, shown_as: str
 ) -> None:
-    search = Catalog.search
+    search = AsyncCatalog.search
 
-    def search_earlier(*arguments: Any, **options: Any) -> Any:
-        return replace(search(*arguments, **options), as_of=as_of)
+    async def search_earlier(*arguments: Any, **options: Any) -> Any:
+        return replace(await search(*arguments, **options), as_of=as_of)
 
-    def fail(*_: Any) -> Any:
+    async def fail(*_: Any) -> Any:
         raise Busy("the database is away")
 
-    monkeypatch.setattr(Catalog, "search", search_earlier)
-    monkeypatch.setattr(Catalog, "summaries", fail)
+    monkeypatch.setattr(AsyncCatalog, "search", search_earlier)
+    monkeypatch.setattr(AsyncCatalog, "summaries", fail)
     as_of: datetime | None = datetime.now(UTC)
     ran = shop("search", "orders", shown_as)
     assert ran.code == 0, ran
     assert "shop.orders" in ran.out
-    assert "names and descriptions cannot be read now" in ran.err
+    assert "Names and descriptions cannot be read now" in ran.err
     as_of = None
     assert shop("search", "orders", shown_as).code == 3
 

@@ -125,32 +125,18 @@ def search(
     """
     from explorer.cli.output import note
     from explorer.cli.rendering import search
-    from explorer.errors import Busy
-    from explorer.query import read_sort
-    from explorer.query.fields import guide_to
-    from explorer.query.search_text import SearchText
+    from explorer.sessions.search import NO_NAMES, Query, find, read_entities
 
     with target.open() as catalog:
-        query = SearchText.split(" ".join(text), guide_to(catalog.registry))
-        page = catalog.search(
-            query.words or "*",
-            entity=entities,
-            filter=query.filter(catalog.registry).and_(read_filters(filters, catalog)),
-            sort=read_sort(sort, catalog.registry),
-            start=start,
-            count=count,
-        )
+        query = Query(" ".join(text), read_filters(filters, catalog), sort, entities)
+        page = catalog.wait(find(catalog.core, query, start, count))
         if shown_as == "urns":
             search.print_urns(page)
             return
-        try:
-            summaries = catalog.summaries(hit.urn for hit in page)
-        except Busy:
-            # A server whose database is away still searches, but it cannot read entities.
-            if page.as_of is None:
-                raise
-            note("warning: names and descriptions cannot be read now; names are those of the URNs")
-            summaries = {}
+        summaries = catalog.wait(read_entities(catalog.core, page))
+    if summaries is None:
+        note(f"warning: {NO_NAMES}")
+        summaries = {}
     if shown_as == "json":
         search.print_as_json(page, summaries)
     elif shown_as == "csv":
