@@ -4,7 +4,7 @@ that write a table or a screenshot to a file."""
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, runtime_checkable
@@ -18,8 +18,6 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from explorer.errors import CatalogError, InvalidInput
-from explorer.metadata.urn import Urn
-from explorer.sessions.search import find
 from explorer.tui.actions import bindings
 from explorer.tui.content import line_text
 from explorer.tui.key_queue import LEADING
@@ -31,7 +29,6 @@ from explorer.tui.widgets.rows import Rows
 from explorer.views.table import FILE_FORMATS, Row, Table, require_parquet
 
 if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import Hit
     from explorer.sessions.search import Results
@@ -75,27 +72,21 @@ def results_table(session: "TerminalSession", results: "Results") -> Table:
 
     async def read_all_rows() -> AsyncIterator[Sequence[Row]]:
         catalog = await session.catalog()
-        start = 0
-        while True:
-            page = await find(catalog, results.query, start, _PAGE)
-            hits = list(page)
-            summed = await _fetch_summaries(catalog, hits)
+        pages = catalog.hits(
+            results.question.words or "*",
+            filter=results.filter,
+            sort=results.query.sort,
+            page_size=_PAGE,
+        )
+        while hits := await pages.page():
+            summed = await catalog.summaries(hit.urn for hit in hits)
             yield [_of_hit(hit, summed.get(hit.urn)) for hit in hits]
-            start += len(hits)
-            if not hits or start >= page.total:
-                return
 
     hits = [results.hits[at] for at in sorted(results.hits)]
     rows = [_of_hit(hit, results.entities.get(hit.urn)) for hit in hits]
     more = read_all_rows if results.total > len(rows) else None
     title = f"results {results.question.words}".rstrip()
     return Table.of(title, _RESULT, rows, total=results.total, read_all=more)
-
-
-async def _fetch_summaries(
-    catalog: "AsyncCatalog", hits: Sequence["Hit"]
-) -> Mapping[Urn, "Entity"]:
-    return await catalog.summaries(hit.urn for hit in hits)
 
 
 def _of_hit(hit: "Hit", entity: "Entity | None") -> Row:

@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.highlighter import Highlighter
 from rich.style import Style
@@ -130,43 +130,6 @@ class DropDown(Widget):
             self.post_message(self.Clicked(self.offers[event.y]))
 
 
-class BoxKeys(Protocol):
-    """The actions of the box's keys, implemented by the view around it. They are called directly
-    rather than sent as messages, because the next key may be queued already."""
-
-    def enter(self) -> None:
-        """Search, or open the chosen completion."""
-        ...
-
-    def take(self) -> None:
-        """Accept a completion."""
-        ...
-
-    def choose(self, rows: int) -> None:
-        """Move in the completions, or to the results."""
-        ...
-
-    def leave_box(self) -> None:
-        """Close the completions, or leave the box."""
-        ...
-
-    def explain_syntax(self) -> None:
-        """Show the search syntax."""
-        ...
-
-    def save_search(self) -> None:
-        """Save the search under a name."""
-        ...
-
-    def show_searches(self) -> None:
-        """Show the saved and recent searches."""
-        ...
-
-    def take_paste(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
-        """Handle a pasted text; return whether it is handled completely."""
-        ...
-
-
 class _Faults(Highlighter):
     """Underlines the fault in a filter."""
 
@@ -185,13 +148,14 @@ class SearchBox(TypedLine):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("find")
 
-    def __init__(self, keys: BoxKeys) -> None:
+    def __init__(self, view: "SearchView") -> None:
         self._faults = _Faults()
         super().__init__(
             placeholder="a name, a word, platform:snowflake, tags:PII …   ? for syntax",
             highlighter=self._faults,
         )
-        self._does = keys
+        # Called directly: the next key may be queued already.
+        self._view = view
 
     @property
     def fault(self) -> FilterSyntax | None:
@@ -206,38 +170,38 @@ class SearchBox(TypedLine):
 
     def action_enter(self) -> None:
         """Search, or open the chosen completion."""
-        self._does.enter()
+        self._view.enter()
 
     def action_take(self) -> None:
         """Accept the completion."""
-        self._does.take()
+        self._view.take()
 
     def action_choose(self, rows: int) -> None:
         """Move in the completions, or to the results."""
-        self._does.choose(rows)
+        self._view.choose(rows)
 
     def action_leave(self) -> None:
         """Leave the box."""
-        self._does.leave_box()
+        self._view.leave_box()
 
     def action_syntax(self) -> None:
         """Show the search syntax."""
-        self._does.explain_syntax()
+        self._view.explain_syntax()
 
     def action_save(self) -> None:
         """Save the search under a name."""
-        self._does.save_search()
+        self._view.save_search()
 
     def action_searches(self) -> None:
         """Show the saved and recent searches."""
-        self._does.show_searches()
+        self._view.show_searches()
 
     def on_key(self, event: events.Key) -> None:
         """Show the syntax on a question mark in an empty box."""
         if event.key == "question_mark" and not self.value:
             event.stop()
             event.prevent_default()
-            self._does.explain_syntax()
+            self._view.explain_syntax()
 
     def _on_paste(self, event: events.Paste) -> None:
         """Insert a pasted text as one line; open a pasted URN."""
@@ -246,7 +210,7 @@ class SearchBox(TypedLine):
         event.prevent_default()
         line, is_cut = pasted_line(event.text)
         is_replaced = not self.value or len(self.selected_text) == len(self.value)
-        if line and not self._does.take_paste(line, is_cut=is_cut, into_empty=is_replaced):
+        if line and not self._view.take_paste(line, is_cut=is_cut, into_empty=is_replaced):
             self.replace(line, *self.selection)
 
 
@@ -381,7 +345,7 @@ class SearchView(Vertical, SizeAware):
         yield SearchBox(self)
         yield Static("", id="said", markup=False)
         with Horizontal():
-            facets = Facets()
+            facets = Facets(self)
             facets.display = not self._is_narrow
             yield facets
             with Vertical(id="found"):
@@ -867,23 +831,12 @@ class SearchView(Vertical, SizeAware):
             case number if number.isdigit():
                 self.query_one(Facets).toggle_numbered(int(number))
 
-    @on(Facets.Toggled)
-    def _handle_toggle(self, event: Facets.Toggled) -> None:
-        event.stop()
+    def toggle_facet(self, field: str, value: str) -> None:
+        """Add the condition that a facet has a value, or remove it."""
         box = self._read_box()
         if box is not None:
             query, registry = box
-            self._put(query.toggle(event.field, event.value, registry).text)
-
-    @on(Facets.Asked)
-    def _handle_facet_question(self, event: Facets.Asked) -> None:
-        event.stop()
-        self.results_key(event.what)
-
-    @on(Facets.BackToResults)
-    def _leave_facets(self, event: Facets.BackToResults) -> None:
-        event.stop()
-        self.focus_results()
+            self._put(query.toggle(field, value, registry).text)
 
     @on(DropDown.Clicked)
     def _handle_click(self, event: DropDown.Clicked) -> None:

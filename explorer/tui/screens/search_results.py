@@ -9,7 +9,6 @@ from rich.text import Text
 from textual import events, on
 from textual.app import RenderResult
 from textual.binding import BindingType
-from textual.message import Message
 from textual.widget import Widget
 
 from explorer.client.display import in_quotes
@@ -85,11 +84,19 @@ _WIDE = 84
 
 
 class ResultKeys(Protocol):
-    """The actions of the results, implemented by the view around them. They are called directly
-    rather than sent as messages, because the next key may be queued already."""
+    """The actions of the results and facets, implemented by the view around them. They are called
+    directly rather than sent as messages, because the next key may be queued already."""
 
     def open_result(self, index: int) -> None:
         """Open the result in a row."""
+        ...
+
+    def toggle_facet(self, field: str, value: str) -> None:
+        """Choose a value of a facet, or choose it no more."""
+        ...
+
+    def focus_results(self) -> None:
+        """Focus the results."""
         ...
 
     def need_page(self, start: int) -> None:
@@ -491,25 +498,9 @@ class Facets(Rows):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("facets")
 
-    @dataclass
-    class Toggled(Message):
-        """A value was added or removed."""
-
-        field: str
-        value: str
-
-    @dataclass
-    class Asked(Message):
-        """Asks for an action that the results have too: `condition` or `plain`."""
-
-        what: str
-
-    @dataclass
-    class BackToResults(Message):
-        """Asks to go back to the results."""
-
-    def __init__(self) -> None:
+    def __init__(self, keys: ResultKeys) -> None:
         super().__init__()
+        self._does = keys
         self._rows: list[_FacetItem] = []
         self._groups: tuple[FacetGroup, ...] = ()
         self._expanded: set[str] = set()
@@ -523,7 +514,7 @@ class Facets(Rows):
         """Add or remove the value with that number."""
         for row in self._rows:
             if row.value is not None and row.number == number:
-                self.post_message(self.Toggled(row.group.field, row.value.value))
+                self._does.toggle_facet(row.group.field, row.value.value)
 
     def action_facet(self, number: int) -> None:
         """Add or remove the value with that number."""
@@ -531,18 +522,18 @@ class Facets(Rows):
 
     def action_do(self, what: str) -> None:
         """Do what the same key does in the results."""
-        self.post_message(self.Asked(what))
+        self._does.results_key(what)
 
     def action_leave(self) -> None:
         """Go back to the results."""
-        self.post_message(self.BackToResults())
+        self._does.focus_results()
 
     @on(Rows.Chosen)
     def _choose(self, event: Rows.Chosen) -> None:
         event.stop()
         row = self._rows[event.index]
         if row.value is not None:
-            self.post_message(self.Toggled(row.group.field, row.value.value))
+            self._does.toggle_facet(row.group.field, row.value.value)
             return
         self._expanded ^= {row.group.field}
         self._lay_out()
