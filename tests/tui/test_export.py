@@ -6,16 +6,25 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from textual import events
 from textual.widgets import Input
 
-from explorer.client import Catalog
+from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import InvalidInput, MissingExtra
 from explorer.metadata import Urn
-from explorer.tui.screens.export import check, path_of, suggest_name, write, write_atomically
+from explorer.sessions.search import Query, SearchSession
+from explorer.tui.screens.export import (
+    check,
+    path_of,
+    results_table,
+    suggest_name,
+    write,
+    write_atomically,
+)
 from explorer.views.table import Table, to_markdown
 from tests.tui.conftest import OpenTerminal, Reader
 
@@ -292,3 +301,27 @@ async def test_every_page_of_an_entity_is_written_with_named_columns_and_whole_v
         assert {"urn", "hops", "owners", "certainty", "queries"} <= affected[0].keys()
         used_most = [row["queries"] or 0 for row in affected]
         assert used_most == sorted(used_most, reverse=True)
+
+
+async def test_all_results_are_written_also_where_a_server_gives_no_page_that_far(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncCatalog(data_dir=sample) as catalog:
+        search = SearchSession(catalog, size=50, values=5)
+        await search.search(Query("orders"))
+        results = search.state.results
+        assert results is not None
+
+        async def refuse(*_: Any, **__: Any) -> Any:
+            raise InvalidInput("from may be at most 10,000")
+
+        monkeypatch.setattr(catalog, "search", refuse)
+
+        async def catalog_of_session() -> AsyncCatalog:
+            return catalog
+
+        table = results_table(cast(Any, SimpleNamespace(catalog=catalog_of_session)), results)
+        assert table.read_all is not None
+        pages = [page async for page in table.read_all()]
+    urns = [row[0] for page in pages for row in page]
+    assert len(set(urns)) == len(urns) == results.total > 50

@@ -168,9 +168,23 @@ class FolderRows(Rows):
 _TELLING_ROWS = 14
 
 
-class Folders(Vertical):
-    """The rows of the folders, and below them details of the row under the cursor. Visible rows are
-    read a page at a time; pages that were visible longest ago are dropped."""
+_WIDTHS = (20, 24, 30, 36, 44, 54, 66, 80, 100)
+_USUAL = 30
+_LEAST_PAGE = 40
+
+
+class BrowseTree(Vertical):
+    """The folders of the catalog: resized, filtered by name, and expanded down to the entity on the
+    page. Visible rows are read a page at a time, and below them are details of the row under the
+    cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("tree")
+    DEFAULT_CSS = """
+    BrowseTree { width: 30; background: $background; border-right: solid $border-blurred; }
+    BrowseTree:focus-within { border-right: solid $primary; }
+    BrowseTree FolderRows { height: 1fr; }
+    BrowseTree #place { height: 2; padding: 0 1; }
+    """ + "\n".join(f"BrowseTree.-width{width} {{ width: {width}; }}" for width in _WIDTHS)
 
     @dataclass
     class NodeOpened(Message):
@@ -178,13 +192,31 @@ class Folders(Vertical):
 
         urn: Urn
 
-    def __init__(self, session: TerminalSession) -> None:
+    @dataclass
+    class TabChosen(Message):
+        """A tab of the open entity was chosen by its number."""
+
+        name: str
+
+    def __init__(self, session: TerminalSession, remembered: TerminalState | None = None) -> None:
         super().__init__()
         self._session = session
         self._outline = Outline(TypesSource())
         self._browsing: BrowseSession | None = None
         self._shown: Urn | None = None
         self._filling = False
+        self._remembered = remembered or TerminalState()
+        wide = self._remembered.tree_width
+        self._width = wide if wide in _WIDTHS else _USUAL
+        self.add_class(f"-width{self._width}")
+        self._filtered: Branch | None = None
+        self._left: dict[Branch, _CursorPosition] = {}
+
+    def compose(self) -> ComposeResult:
+        """Yield the filter, the rows, and the details of the row under the cursor."""
+        yield FilterLine("part of a name", select_on_focus=False)
+        yield FolderRows(self._edge)
+        yield Static("", id="place", markup=False)
 
     def on_mount(self) -> None:
         """Draw rows from the outline."""
@@ -216,12 +248,6 @@ class Folders(Vertical):
         self._outline.root.reload()
         self._rows.refresh()
         self._request_pages()
-
-    def mark(self, urn: Urn) -> None:
-        """Mark the entity that is shown on the page."""
-        if urn != self._shown:
-            self._shown = urn
-            self._rows.refresh()
 
     def _draw(self, index: int, width: int) -> tuple[Text]:
         return (folder_row(self._outline.locate(index), width, self._shown),)
@@ -274,9 +300,6 @@ class Folders(Vertical):
             await (await self._browse_session()).read_claimed(branch, number)
         if self.query(FolderRows):
             self._request_pages()
-
-    def _after_change(self) -> None:
-        """Do what follows a change of the rows."""
 
     def retry(self, branch: Branch) -> None:
         """Retry the pages of a folder that could not be read."""
@@ -397,69 +420,14 @@ class Folders(Vertical):
         self._request_pages()
         self._session.say("Refreshing the folder.")
 
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """The error place of a page that is being read."""
-
-    folders: Folders
-    branch: Branch
-    number: int
-    turn: int
-
-    def __call__(self, why: str) -> bool:
-        """Return whether the error is shown in the rows of the page, or concerns them no more."""
-        del why
-        return self.turn != self.branch.turn or self.number in self.branch.failed
-
-    def retry(self) -> None:
-        """Read the page again."""
-        self.folders.retry(self.branch)
-
-
-_WIDTHS = (20, 24, 30, 36, 44, 54, 66, 80, 100)
-_USUAL = 30
-_LEAST_PAGE = 40
-
-
-class BrowseTree(Folders):
-    """The folders of the catalog: resized, filtered by name, and expanded down to the entity on the
-    page."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("tree")
-    DEFAULT_CSS = """
-    BrowseTree { width: 30; background: $background; border-right: solid $border-blurred; }
-    BrowseTree:focus-within { border-right: solid $primary; }
-    BrowseTree FolderRows { height: 1fr; }
-    BrowseTree #place { height: 2; padding: 0 1; }
-    """ + "\n".join(f"BrowseTree.-width{width} {{ width: {width}; }}" for width in _WIDTHS)
-
-    @dataclass
-    class TabChosen(Message):
-        """A tab of the open entity was chosen by its number."""
-
-        name: str
-
-    def __init__(self, session: TerminalSession, remembered: TerminalState | None = None) -> None:
-        super().__init__(session)
-        self._remembered = remembered or TerminalState()
-        wide = self._remembered.tree_width
-        self._width = wide if wide in _WIDTHS else _USUAL
-        self.add_class(f"-width{self._width}")
-        self._filtered: Branch | None = None
-        self._left: dict[Branch, _CursorPosition] = {}
-
-    def compose(self) -> ComposeResult:
-        """Yield the filter, the rows, and the details of the row under the cursor."""
-        yield FilterLine("part of a name", select_on_focus=False)
-        yield FolderRows(self._edge)
-        yield Static("", id="place", markup=False)
-
     def mark(self, urn: Urn) -> None:
         """Mark the entity that is shown on the page."""
-        if urn != self._shown and self._browsing is not None:
+        if urn == self._shown:
+            return
+        self._shown = urn
+        self._rows.refresh()
+        if self._browsing is not None:
             self._browsing.forget_places()
-        super().mark(urn)
 
     def action_tab(self, name: str) -> None:
         """Show a tab of the open entity."""
@@ -594,6 +562,25 @@ class BrowseTree(Folders):
         rows.refit(self._outline.height, row, line)
         self._show_place()
         self._request_pages()
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The error place of a page that is being read."""
+
+    folders: BrowseTree
+    branch: Branch
+    number: int
+    turn: int
+
+    def __call__(self, why: str) -> bool:
+        """Return whether the error is shown in the rows of the page, or concerns them no more."""
+        del why
+        return self.turn != self.branch.turn or self.number in self.branch.failed
+
+    def retry(self) -> None:
+        """Read the page again."""
+        self.folders.retry(self.branch)
 
 
 @dataclass(frozen=True, slots=True)
