@@ -66,6 +66,7 @@ from explorer.notebook.view import (
     values_of,
 )
 from explorer.query.filters import Filter
+from explorer.sessions.search import read_entities
 from explorer.views.entity import detail_parts
 from explorer.views.history import actors_of
 from explorer.views.parts import Cell, Facts, Part, Say, Title, mentions_of
@@ -397,10 +398,13 @@ class CatalogReader:
         )
         urns = [hit.urn for hit in page]
         counted = facet_urns(page.facets, _NAMED_VALUES)
-        entities = await self.summed_up(dict.fromkeys((*urns, *counted)))
+        known_entities = await read_entities(self._plain, page, counted)
+        entities = known_entities or {}
+        self.known.learn(names_of_existing(entities.values()))
         summaries = {urn: entities[urn] for urn in urns if urn in entities}
         names = {str(urn): entities[urn].name for urn in counted if urn in entities}
-        measured = await self._plain.measures(urns) if measures else {}
+        is_whole = known_entities is not None
+        measured = await self._plain.measures(urns) if measures and is_whole else {}
         question = Question(self._blocking(), entity, filter, sort, count, measures)
         return make_results(page, summaries, question, measured, names)
 

@@ -13,6 +13,7 @@ from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
 from explorer.notebook.view import MOST_ROWS, Shown, ShownTable, table_parts, values_of
 from explorer.query.search_text import condition_fault
+from explorer.sessions.search import NO_NAMES
 from explorer.views.chart import compact
 from explorer.views.parts import Cell, Facts, Fold, Grid, Part, Say, Title
 from explorer.views.search import (
@@ -329,6 +330,8 @@ class SearchResults(ShownTable, SearchPage):
             if not self.total and fault is None and self._is_narrowed:
                 yield Say("remove a condition, or try fewer words")
             return
+        if not self.summaries:
+            yield Say(NO_NAMES)
         hits = self.hits[:MOST_ROWS]
         page = replace(self, hits=hits)
         page_rows = result_rows(page, self.summaries, self.measures, self._drafts())

@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from explorer.client import Catalog
+from explorer.client import AsyncCatalog, Catalog
+from explorer.errors import Busy
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
+from explorer.sessions.search import NO_NAMES
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 WAIT_SECONDS = 30
@@ -308,3 +312,25 @@ def test_slips_people_states_and_use(explore: Any) -> None:
     told = {one["label"]: one for one in documented["values"]}
     hear(explorer, "toggle", field="documented", value=told["no"]["value"])
     assert explorer.find["total"] == told["no"]["count"]
+
+
+def test_what_is_found_while_the_database_is_away_is_shown_by_its_urns(
+    cat: Any, explore: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = AsyncCatalog.search
+
+    async def search_earlier(*arguments: Any, **options: Any) -> Any:
+        return replace(await search(*arguments, **options), as_of=datetime.now(UTC))
+
+    async def fail(*_: Any, **__: Any) -> Any:
+        raise Busy("the database is away")
+
+    monkeypatch.setattr(AsyncCatalog, "search", search_earlier)
+    monkeypatch.setattr(AsyncCatalog, "summaries", fail)
+    monkeypatch.setattr(AsyncCatalog, "measures", fail)
+    explorer = explore("fct_orders")
+    assert NO_NAMES in explorer.find["said"]
+    assert ORDERS in [hit["urn"] for hit in explorer.find["hits"]]
+    page = repr(cat.search("fct_orders"))
+    assert NO_NAMES in page
+    assert "analytics.marts.fct_orders" in page

@@ -229,6 +229,43 @@ async def test_words_and_conditions_are_completed(session: SearchSession) -> Non
     assert "platform:" in [field.label for field in fields]
 
 
+async def test_names_for_what_stands_there_no_more_are_not_waited_for(
+    session: SearchSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, given_up = asyncio.Event(), []
+    suggest = AsyncCatalog.suggest
+
+    async def wait_for_ever(self: AsyncCatalog, text: str, **further: Any) -> Any:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            given_up.append(text)
+            raise
+
+    monkeypatch.setattr(AsyncCatalog, "suggest", wait_for_ever)
+    first = asyncio.create_task(session.complete("fct_refu", 8))
+    await asked.wait()
+    monkeypatch.setattr(AsyncCatalog, "suggest", suggest)
+    completions = await session.complete("dim_stor", 8)
+    with pytest.raises(Superseded):
+        await first
+    assert given_up == ["fct_refu"]
+    assert completions[0].label.startswith("dim_stor")
+
+
+async def test_a_urn_among_the_words_and_an_order_mean_what_they_mean_in_python(
+    session: SearchSession,
+) -> None:
+    for text in ("orders urn:li:tag:PII", "type:tag urn:li:tag:PII", "-urn:li:tag:PII"):
+        page = await session.catalog.search(text, count=20)
+        assert page.total
+        await session.search(Query(text))
+        assert results_of(session).urns == [hit.urn for hit in page]
+    await session.search(Query("type:dataset", sort="-use"))
+    assert results_of(session).urns[0] == ORDERS
+
+
 async def test_two_searches_at_once_share_what_is_saved(catalog: Gated) -> None:
     one, two = (SearchSession(catalog, size=20, values=5) for _ in range(2))
     with pytest.raises(InvalidInput, match="type a search first"):

@@ -38,9 +38,6 @@ class Gated(AsyncCatalog):
         self.gate.set()
         self.failing: Exception | None = None
         self.asked: list[str] = []
-        self.names_gate = asyncio.Event()
-        self.names_gate.set()
-        self.named: list[Any] = []
 
     async def search(self, text: str = "*", **further: Any) -> Any:
         self.asked.append(text)
@@ -48,15 +45,6 @@ class Gated(AsyncCatalog):
         if self.failing:
             raise self.failing
         return await super().search(text, **further)
-
-    async def suggest(self, text: Any, **further: Any) -> Any:
-        self.named.append(text)
-        try:
-            await self.names_gate.wait()
-        except asyncio.CancelledError:
-            self.named.append(f"{text} given up")
-            raise
-        return await super().suggest(text, **further)
 
 
 def burst(reader: Reader, text: Any) -> None:
@@ -202,31 +190,6 @@ async def test_completions_drop_down_are_chosen_and_taken(sample: Path, at: Open
         await reader.sees("⇥ fct_refunds")
         await reader.press("down", "enter")
         await reader.sees("Columns·", "fct_refunds")
-
-
-async def test_names_for_what_stands_there_no_more_are_not_waited_for(
-    sample: Path, at: OpenTerminal
-) -> None:
-    catalogs = []
-
-    def client() -> Any:
-        catalogs.append(Gated(sample))
-        return catalogs[-1]
-
-    async with at(sample, client=client) as reader:
-        await reader.sees("results")
-        catalog = catalogs[0]
-        catalog.names_gate.clear()
-        burst(reader, "/fct_refu")
-        await reader.until(lambda: "fct_refu" in catalog.named)
-        burst(reader, "nds_by")
-        await reader.until(lambda: "fct_refunds_by" in catalog.named)
-        assert "fct_refu given up" in catalog.named
-        reader.box.action_select_all()
-        catalog.names_gate.set()
-        burst(reader, "dim_stor")
-        shown = await reader.sees("│ dim_stor", "⇥ dim_stores")
-        assert "⇥ fct_refunds" not in shown
 
 
 async def test_facets_are_conditions_of_the_text(sample: Path, at: OpenTerminal) -> None:

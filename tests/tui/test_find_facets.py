@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from explorer.client import AsyncCatalog, Catalog, pages
-from explorer.client import search as client_search
-from explorer.metadata import Urn
+from explorer.client import AsyncCatalog, Catalog
 from explorer.tui.screens.search_results import Facets, ResultRows
 from tests.tui.conftest import OpenTerminal, Reader
 
@@ -65,36 +63,6 @@ async def test_a_slip_is_corrected_and_said(sample: Path, at: OpenTerminal) -> N
         assert "nothing matches" not in await reader.sees("best first")
 
 
-async def test_results_can_be_put_in_the_order_of_their_use(sample: Path, at: OpenTerminal) -> None:
-    async with at(sample) as reader:
-        await reader.ask("type:dataset")
-        await reader.sees("results")
-        await reader.press("escape", "o")
-        await reader.sees("Sort by", "most used first")
-        await reader.type("most used")
-        await reader.press("enter")
-        await reader.sees("most used first")
-        first = reader.app.query_one(ResultRows).hits[0].urn
-        assert first.name == "analytics.marts.fct_orders"
-
-
-async def test_results_beyond_the_last_page_by_position_are_shown_too(
-    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (client_search, pages):
-        monkeypatch.setattr(module, "WINDOW", 60)
-    async with at(sample) as reader:
-        await reader.sees("results")
-        results = reader.app.query_one(ResultRows)
-        assert results.total > 120
-        assert results.count == results.total
-        results.jump_to(results.total - 1)
-        await reader.settle()
-        shown = await reader.sees(f"–{results.total}")
-        assert "stops at" not in shown
-        assert results.total - 1 in results.hits
-
-
 class Cut(AsyncCatalog):
     """The catalog, as if every facet had more values than it gives."""
 
@@ -121,19 +89,6 @@ async def test_the_keys_of_conditions_work_at_the_facets_too(
         await reader.sees("Condition: choose a field")
         await reader.press("escape")
         await reader.sees("⏎ add, remove")
-
-
-async def test_a_urn_among_the_words_finds_what_refers_to_it_as_in_python(
-    sample: Path, at: OpenTerminal
-) -> None:
-    async with at(sample) as reader:
-        with Catalog(data_dir=sample) as catalog:
-            for text in ("orders urn:li:tag:PII", "type:tag urn:li:tag:PII", "-urn:li:tag:PII"):
-                found = catalog.search(text).total
-                assert found
-                await reader.ask(text)
-                assert await total(reader) == found, text
-            assert catalog.search("urn:li:tag:PII").hits[0].urn == Urn.parse("urn:li:tag:PII")
 
 
 async def test_a_facet_with_more_values_than_are_given_says_so(

@@ -10,7 +10,7 @@ from explorer.metadata.names import singular
 from explorer.notebook.markup import markdown_line_tree
 from explorer.notebook.search import EDITED, Question, SearchResults, make_results
 from explorer.sessions.browse import Branch, Outline, OutlineRow
-from explorer.sessions.search import Results
+from explorer.sessions.search import NO_NAMES, Results
 from explorer.views.chart import compact
 from explorer.views.search import FacetGroup, ResultRow, facet_value_label
 
@@ -142,6 +142,8 @@ def _describe_results(results: Results) -> str:
     if page.corrected:
         typed, corrected = in_quotes(query.text, _SHORT), in_quotes(page.corrected, _SHORT)
         parts.append(f"for {corrected}; nothing matches {typed}")
+    if not results.entities:
+        parts.append(NO_NAMES)
     return " · ".join(parts)
 
 
