@@ -164,6 +164,14 @@ async def test_loading_failing_and_finding_nothing_look_different(
         catalogs[0].failing = None
         await reader.press("escape", "escape", "r")
         await reader.sees("83 results")
+        # What was wrong with a text before is said no more once another one fails.
+        await reader.ask("orders nosuch:x")
+        await reader.sees("»nosuch«")
+        catalogs[0].failing = Unreachable("the server cannot be reached")
+        await reader.ask("orders")
+        await reader.sees("✗ ", "cannot be reached")
+        await reader.press("escape", "escape")
+        assert "»nosuch«" not in reader.screen()
 
 
 async def test_completions_drop_down_are_chosen_and_taken(sample: Path, at: OpenTerminal) -> None:

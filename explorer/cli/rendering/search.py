@@ -90,10 +90,8 @@ def read_folder(
 ) -> FolderOutput:
     """Return the entries at a path, at most `count`, folders first. Raises `NotFound` if there is
     no such folder."""
-    path = _absolute(path)
+    path = "/" + path.strip("/")
     pages = _pages(catalog, path, entities)
-    if not pages and path != "/":
-        raise NotFound(f"there is no folder {path}; catalog browse lists the top-level folders")
     listing = FolderOutput(
         path,
         total=sum(entries for entries, _ in pages.values()),
@@ -116,10 +114,8 @@ def read_tree(catalog: Catalog, path: str, entities: Sequence[str], depth: int) 
 
     Raises `NotFound` if there is no such folder.
     """
-    path = _absolute(path)
+    path = "/" + path.strip("/")
     pages = _pages(catalog, path, entities)
-    if not pages and path != "/":
-        raise NotFound(f"there is no folder {path}; catalog browse lists the top-level folders")
     return [branch for entity in pages for branch in _below(catalog, path, entity, 1, depth)]
 
 
@@ -156,14 +152,11 @@ def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) ->
     note(counted(sum(1 for _ in _walk(branches)), "folder"))
 
 
-def _absolute(path: str) -> str:
-    return "/" + path.strip("/")
-
-
 def _pages(catalog: Catalog, path: str, entities: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Return, for each entity type with entries at the path, the numbers of entries and entities.
 
-    At the top, entity types without folders are included only if `entities` names them.
+    At the top, entity types without folders are included only if `entities` names them. Raises
+    `NotFound` if there is no such folder.
     """
     counts_by_type = {}
     for entity in entities or catalog.counts():
@@ -172,6 +165,8 @@ def _pages(catalog: Catalog, path: str, entities: Sequence[str]) -> dict[str, tu
         has_folders = path != "/" or page.folders
         if entries and (entities or has_folders):
             counts_by_type[entity] = (entries, page.total)
+    if not counts_by_type and path != "/":
+        raise NotFound(f"there is no folder {path}; catalog browse lists the top-level folders")
     return counts_by_type
 
 

@@ -375,7 +375,13 @@ class SearchView(Vertical, SizeAware):
             self._search_session = SearchSession(
                 catalog, size=PAGE, values=SHORT, server=self._session.server
             )
+            self._search_session.subscribe(self._mark_fault)
         return self._search_session
+
+    def _mark_fault(self, state: SearchState) -> None:
+        # When the app closes, the box may be gone already.
+        for box in self.query(SearchBox):
+            box.mark(state.fault)
 
     @property
     def _state(self) -> SearchState:
@@ -471,7 +477,6 @@ class SearchView(Vertical, SizeAware):
                 return
             finally:
                 waiting.cancel()
-            self.box.mark(None)
             self._tell(before)
             if search.state.held is None:
                 self._show(before.results)

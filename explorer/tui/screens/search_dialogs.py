@@ -103,9 +103,7 @@ class SearchesScreen(ChooserScreen):
         forget: Callable[[str, str], None],
     ) -> None:
         super().__init__()
-        self._run = run
-        self._rename = rename
-        self._forget = forget
+        self._run, self._rename, self._forget = run, rename, forget
         self._searches = searches
         self._saved: dict[int, str] = {}
         self._recent: dict[int, str] = {}
@@ -168,36 +166,24 @@ _ALWAYS: Final[tuple[How, ...]] = ("is", "is not", "is one of")
 _TEXTS: Final[tuple[How, ...]] = ("contains", "begins with", "ends with", "is, ignoring case")
 _ORDERED: Final[tuple[How, ...]] = ("more than", "at least", "less than", "at most", "from … to")
 _VALUELESS: Final[tuple[How, ...]] = ("has a value", "has no value")
-_FORMS: Final[dict[How, str]] = {
-    "is": "{}:{}",
-    "is not": "NOT {}:{}",
-    "contains": "{}:*{}*",
-    "begins with": "{}:{}*",
-    "ends with": "{}:*{}",
-    "is, ignoring case": "{}=~{}",
-    "more than": "{}>{}",
-    "at least": "{}>={}",
-    "less than": "{}<{}",
-    "at most": "{}<={}",
-    "has a value": "{}:*",
-    "has no value": "{} IS NULL",
+_OPERATORS: Final[dict[How, tuple[str, str]]] = {
+    "is": (":", "{}:{}"),
+    "is not": ("!=", "NOT {}:{}"),
+    "is one of": ("IN", ""),
+    "contains": (":*…*", "{}:*{}*"),
+    "begins with": (":…*", "{}:{}*"),
+    "ends with": (":*…", "{}:*{}"),
+    "is, ignoring case": ("=~", "{}=~{}"),
+    "more than": (">", "{}>{}"),
+    "at least": (">=", "{}>={}"),
+    "less than": ("<", "{}<{}"),
+    "at most": ("<=", "{}<={}"),
+    "from … to": (":…..…", ""),
+    "has a value": (":*", "{}:*"),
+    "has no value": ("IS NULL", "{} IS NULL"),
 }
-_SIGNS: Final[dict[How, str]] = {
-    "is": ":",
-    "is not": "!=",
-    "is one of": "IN",
-    "contains": ":*…*",
-    "begins with": ":…*",
-    "ends with": ":*…",
-    "is, ignoring case": "=~",
-    "more than": ">",
-    "at least": ">=",
-    "less than": "<",
-    "at most": "<=",
-    "from … to": ":…..…",
-    "has a value": ":*",
-    "has no value": "IS NULL",
-}
+"""The sign of each, and the form of its condition where that is one of a field and a value."""
+
 # A field of the model has that name too, and gives way where the value is a type.
 _TYPED: Final = {"_entityType": "type"}
 _HINTS: Final[dict[How, str]] = {
@@ -214,7 +200,7 @@ def condition_of(name: str, how: How, typed: str) -> str:
     if how == "from … to":
         low, _, high = typed.partition("..")
         return f"{name}:{_value(low)}..{_value(high)}"
-    return _FORMS[how].format(name, _value(typed))
+    return _OPERATORS[how][1].format(name, _value(typed))
 
 
 class ConditionDialogs:
@@ -283,7 +269,8 @@ class ConditionDialogs:
             hows.extend(_ORDERED)
         hows.extend(_VALUELESS)
         choices = [
-            ChooserEntry(how, _SIGNS[how], do=partial(self._ask_value, field, how)) for how in hows
+            ChooserEntry(how, _OPERATORS[how][0], do=partial(self._ask_value, field, how))
+            for how in hows
         ]
         self._ask(f"{line(self._shortest_name(field), 60)} …", choices)
 
