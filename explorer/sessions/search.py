@@ -288,15 +288,15 @@ class SearchSession(Session[SearchState]):
             if is_typed:
                 await asyncio.sleep(TYPING_PAUSE_SECONDS)
             results = await self._read(query)
+            is_within = cursor is not None and results.question.run_at(cursor) is not None
+            is_held = is_within and not results.total and self.state.results is not None
+            self.replace(is_searching=False, **{"held" if is_held else "results": results})
         except FilterSyntax as fault:
             self.replace(fault=fault, is_searching=False)
             raise
         finally:
             if self._search_task is task and self.state.is_searching:
                 self.replace(is_searching=False)
-        is_within = cursor is not None and results.question.run_at(cursor) is not None
-        is_held = is_within and not results.total and self.state.results is not None
-        self.replace(**{"held" if is_held else "results": results})
 
     def show_held(self) -> None:
         """Show the results that were held back."""

@@ -87,6 +87,27 @@ async def test_a_later_search_replaces_one_that_still_runs(
     assert session.state.message is None
 
 
+async def test_every_state_says_either_that_it_searches_or_what_was_found(
+    session: SearchSession,
+) -> None:
+    seen: list[tuple[bool, bool]] = []
+    session.subscribe(lambda state: seen.append((state.is_searching, state.results is not None)))
+    await session.search(Query("orders"))
+    assert set(seen) == {(True, False), (False, True)}
+
+
+async def test_a_search_that_is_given_up_is_none_that_runs(
+    catalog: Gated, session: SearchSession
+) -> None:
+    catalog.gate.clear()
+    search = asyncio.create_task(session.search(Query("orders")))
+    await until_asked(catalog, "orders")
+    search.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await search
+    assert (session.state.is_searching, session.state.results) == (False, None)
+
+
 async def test_of_what_is_typed_only_the_last_text_is_searched_for(
     catalog: Gated, session: SearchSession
 ) -> None:
