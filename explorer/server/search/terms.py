@@ -32,7 +32,6 @@ values, so this is many times faster than scanning the values.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import product
 from typing import Any, Literal
 
@@ -474,9 +473,6 @@ Other terms of `marks` are words and their prefixes by rank, see `Terms.word` an
 """
 # The whitespace tokeniser, which is tantivy's fastest, splits at these characters.
 _SPACES = str.maketrans(" \t\n\r\f", f"{_BLANK}\x10\x11\x12\x13")
-# The number and the length of the values whose terms are cached.
-_MOST_KEPT = 32_768
-_LONGEST_KEPT = 128
 MAX_NAME_START = 16
 
 # The fields that front ends offer to sort by, and that scrolls are sorted by. They have a column
@@ -504,8 +500,6 @@ class Terms:
         self.schema = self._schema()
         # An index that is only used to parse range queries.
         self._ranges = self._index(None, keys_are_terms=True)
-        # The same names of columns, tags and owners occur in many documents.
-        self._stored = lru_cache(maxsize=_MOST_KEPT)(self._build_terms)
 
     def open(self, path: str | None) -> tantivy.Index:
         """Open the index at a path, and create it if there is none; `None` keeps it in memory."""
@@ -606,9 +600,7 @@ class Terms:
                 else:
                     sorts[_column_of(name)] = code
             for value in values[name]:
-                # The same prose seldom occurs twice.
-                is_kept = isinstance(value, str) and not trait.prose and len(value) <= _LONGEST_KEPT
-                terms, line = (self._stored if is_kept else self._build_terms)(value, name)
+                terms, line = self._build_terms(value, name)
                 is_terms += terms
                 if line:
                     lines.append(line)
@@ -738,7 +730,6 @@ def _number_codes(trait: Trait, values: Iterable[Scalar]) -> list[str]:
     return [number_code(number) for number in numbers if number is not None]
 
 
-@lru_cache(maxsize=1_024)
 def _column_of(field: str) -> str:
     """Return a field as a key of a JSON field.
 
