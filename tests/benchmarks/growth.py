@@ -17,7 +17,6 @@ ROWS = {
     "load into a local catalog": "load into a local catalog",
     "search page, one term": "search page, one term",
     "search page, two terms": "search page, two terms",
-    "search page 200": "search page 200",
     "search page, name CONTAIN": "search page, name contains",
     "autocomplete, a letter": "autocomplete",
     "browse a folder": "folder page",

@@ -11,7 +11,6 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, cast
@@ -111,11 +110,6 @@ class Searcher:
         """Return the stored fields of a document."""
         with boundary:
             return self._searcher.doc(address)
-
-    def values(self, field: str, addresses: Sequence[tantivy.DocAddress]) -> list[float]:
-        """Return the first number that each document has in a column, or 0 if it has none."""
-        with boundary:
-            return [value or 0.0 for value in self._searcher.fast_field_values(field, [*addresses])]
 
     def doc_freq(self, field: str, text: str) -> int:
         """Return the number of documents that contain a term."""

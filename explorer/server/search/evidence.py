@@ -132,17 +132,12 @@ class Evidence:
         self._letters = tuple({part for leaf in self._searched for part in _letters(leaf)})
         self._refers = any(isinstance(leaf, PointedAt) for leaf in leaves)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no document has matching values, as when everything was searched for."""
-        return not self._compared and not self._searched
-
     def of(self, document: Document) -> tuple[tuple[str, str], ...]:
         """Return the matching fields of a document with their values, highest weight first.
 
         At most 3 values per field, and 20 in all.
         """
-        if self.is_empty:
+        if not self._compared and not self._searched:
             return ()
         weights = self._weights(document) if self._searched else {}
         naming = self._vocabulary.naming(document.entity_type)

@@ -25,8 +25,6 @@ from explorer.metadata.names import natural_key
 from explorer.server.search.analysis import (
     fold,
     identity,
-    urn_in_order,
-    use_of,
     values_of,
 )
 from explorer.server.search.document import MOST_FOLDERS, Document
@@ -59,7 +57,7 @@ from explorer.server.search.relevance import (
     ResolvedSearch,
     Step,
 )
-from explorer.server.search.sort_keys import SortField, sort_code, sort_codes, sort_key, urn_of
+from explorer.server.search.sort_keys import SortField, sort_code, sort_codes, sort_key
 from explorer.server.search.terms import (
     MAX_NAME_START,
     MAX_START,
@@ -448,10 +446,6 @@ class IndexResult:
     def document(self, address: tantivy.DocAddress) -> Document:
         """Return the document at an address; about 0.05 ms."""
         return read_document(self._searcher, address)
-
-    def usages(self, addresses: Sequence[tantivy.DocAddress]) -> list[float]:
-        """Return how often the documents at these addresses are used, from a column."""
-        return self._searcher.values("used", addresses)
 
     def facets(
         self, names: Sequence[str], most: int = LISTED_VALUES, most_a_segment: int = 500
@@ -844,24 +838,6 @@ class Plan:
     def document(self, document: FoundDocument) -> Document:
         """Return a document that was found; about 0.05 ms."""
         return self._results[document.part].document(document.address)
-
-    def urns(self, documents: Sequence[FoundDocument]) -> list[str]:
-        """Return the URNs of the documents found, which their keys contain."""
-        fields = self.resolved.sort
-        return [
-            urn_of(fields, document.key) if fields else urn_in_order(document.key)
-            for document in documents
-        ]
-
-    def uses(self, documents: Sequence[FoundDocument]) -> list[float]:
-        """Return for each document found the part of its score that comes from usage."""
-        uses = [0.0] * len(documents)
-        for part, result in enumerate(self._results):
-            at = [place for place, document in enumerate(documents) if document.part == part]
-            usages = result.usages([documents[place].address for place in at]) if at else []
-            for place, usage in zip(at, usages, strict=True):
-                uses[place] = use_of(usage)
-        return uses
 
     def count_facets(self) -> None:
         """Count the facets in advance, so that `facets` does not have to."""

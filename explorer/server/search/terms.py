@@ -15,7 +15,6 @@ marks      `kind<US>text` for everything that is looked up as a whole; see `Kind
 facet      the values of the facet fields, as columns
 numbers    the values of fields compared as numbers, as columns of a JSON field, coded as in
            `sorts`
-used       the usage of the entity, as a column
 sort*      for each field that is often sorted by, a text that sorts as its value does, as a
            column
 sorts      the same for the other fields, as columns of a JSON field
@@ -628,7 +627,6 @@ class Terms:
             ]
         )
         entry_values |= columns
-        entry_values["used"] = document.usage
         entry_values["numbers"] = {name: codes for name, codes in numbers.items() if codes}
         entry_values["sorts"] = sorts
         return entry_values
@@ -691,7 +689,6 @@ class Terms:
             builder.add_json_field(name, fast=True, tokenizer_name="column", index_option="basic")
         for column in self._sorts.values():
             builder.add_text_field(column, fast=True, tokenizer_name="column", index_option="basic")
-        builder.add_float_field("used", fast=True)
         return builder.build()
 
     def word(self, rank: int, word: str) -> str:
