@@ -204,6 +204,7 @@ class TextDrafts:
         """Return the draft of a text, None if there is none."""
 
         def read(drafts: Drafts) -> Draft | None:
+            self._kept.pop(target.key, None)
             draft = drafts.read(*target.key)
             if draft is not None:
                 self._kept[target.key] = draft
@@ -645,6 +646,13 @@ class EditSession(Session[EditState]):
         if is_saved and opening is self._opening and self.saves.pending(target.key) is None:
             # The answer came when nobody listened any more.
             await self._drafts.drop(target)
+
+    def is_kept(self, typed: str, key: Key) -> bool:
+        """Return whether a text is on disk as it is typed."""
+        text, draft = self._text_of(key), self._drafts.kept.get(key)
+        if draft is None or self.saves.pending(key) is not None:
+            return False
+        return (draft.base, draft.text) == (text.base, typed) == (text.base, text.text)
 
     @action("Keep what is typed as a draft", in_turn=False)
     async def type(self, typed: str, key: Key | None = None) -> None:

@@ -562,10 +562,11 @@ class Writing(PageEditor):
             draft = self.drafts.get(place)
             if place not in self._editing.state.texts:
                 return
-            if draft is not None and draft.changed:
-                await self._editing.type(draft.text, place)
-            else:
+            if draft is None or not draft.changed:
                 await self._editing.discard(place)
+            elif not self._editing.is_kept(draft.text, place):
+                # Text typed during a write is written next; unchanged text is not written again.
+                await self._editing.type(draft.text, place)
 
         self._ask_drafts(keep)
 

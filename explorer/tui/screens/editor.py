@@ -125,6 +125,8 @@ class _Opening:
     """What is special about the text in the editor since it was opened."""
 
     key: Key
+    failure: Failure | None = None
+    """Why it could not be saved, as far as that is shown."""
     is_unseen: bool = False
     """A draft was found while keys waited, so that nobody has seen it."""
     is_asking: bool = False
@@ -947,9 +949,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             area.replace_all(text.text)
         beside = self.query_one(SuggestionsPane)
         beside.show_target(text.target, self._note)
-        failure = self._saves.failed.get(opening.key)
-        if failure is not None and failure.theirs is not None:
-            beside.add_theirs(failure.theirs, self._by(failure))
+        self._offer_theirs()
         self._opened.set()
         self._show_status()
         self.refresh_bindings()
@@ -1189,11 +1189,17 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._session.say_saved(line(message.sentence), self.say, undo="")
         else:
             self.say(line(message.sentence), error=message.is_error)
-        failure = self._saves.failed.get(self._opening.key)
-        if failure is not None and failure.theirs is not None:
-            self.query_one(SuggestionsPane).add_theirs(failure.theirs, self._by(failure))
+        self._offer_theirs()
         self._show_status()
         self.refresh_bindings()
+
+    def _offer_theirs(self) -> None:
+        """Offer the text that somebody else saved, if the save of this one failed for that."""
+        opening = self._opening
+        failure = self._saves.failed.get(opening.key)
+        if failure is not None and failure.theirs is not None and failure is not opening.failure:
+            opening.failure = failure
+            self.query_one(SuggestionsPane).add_theirs(failure.theirs, self._by(failure))
 
     @property
     def _is_typed(self) -> bool:
@@ -1433,6 +1439,7 @@ class EditorLauncher:
 
         def tell(sentence: str) -> bool:
             sentences.append(sentence)
+            # How a save ended is told at its end.
             return doing.startswith("saving")
 
         with self._session.reporting(doing, tell):
