@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from explorer.client.display import line
 from explorer.client.records import Flow
-from explorer.errors import CatalogError, InvalidInput
+from explorer.errors import CatalogError, InvalidInput, Superseded
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.query import read_filter
@@ -367,22 +367,28 @@ class LineageSession(Session[LineageState]):
         """Read the lineage around another entity."""
         query = self.state.query
         if query is not None and urn != query.urn:
-            self.replace(back=(*self.state.back, query.urn))
-            await self._begin_at(urn)
+            await self._read_around(urn, (*self.state.back, query.urn))
 
     @action("Draw the lineage around the entity before", in_turn=False)
     async def go_back(self) -> None:
         """Turn to the entity that it was drawn around before."""
         if self.state.back:
-            *back, urn = self.state.back
-            self.replace(back=tuple(back))
-            await self._begin_at(urn)
+            await self._read_around(self.state.back[-1], self.state.back[:-1])
 
-    async def _begin_at(self, urn: Urn) -> None:
-        if self.state.query is not None:
-            query = replace(self.state.query, urn=urn, column=None)
-            self.begin(query, self.state.name_of(str(urn)))
+    async def _read_around(self, urn: Urn, back: tuple[Urn, ...]) -> None:
+        before = self.state
+        if before.query is None:
+            return
+        self.replace(back=back)
+        query = replace(before.query, urn=urn, column=None)
+        self.begin(query, before.name_of(str(urn)))
+        try:
             await self.read()
+        except Superseded:
+            raise
+        except CatalogError:
+            self.replace(query=before.query, name=before.name, back=before.back)
+            raise
 
     @action("Draw a graph that was read before")
     async def take(self, graph: "nx.DiGraph") -> None:
@@ -502,9 +508,9 @@ class LineageSession(Session[LineageState]):
     def _show_columns(self, columns: "nx.DiGraph", about: str) -> None:
         self.replace(columns=columns, columns_of=about)
         nodes, hood = columns.nodes, self.state.hood
-        drawn = hood.graph if hood else ()
+        boxes = hood.graph if hood else ()
         pairs = (tuple(nodes[end].get("dataset", end) for end in edge) for edge in columns.edges)
-        if not any(up != down and up in drawn and down in drawn for up, down in pairs):
+        if not any(up != down and up in boxes and down in boxes for up, down in pairs):
             self.say(f"no lineage is known for {about}", is_error=True)
 
     @action("Draw only tables", supersedes=_COLUMNS)
@@ -582,18 +588,19 @@ class LineageSession(Session[LineageState]):
             self.replace(label_names={**names, **more})
 
     async def _read_known(self, query: LineageQuery) -> "nx.DiGraph":
-        limit, asked = None, query
+        limit = None
+        wider = query
         if self._explores:
-            limit, asked = _MOST_READ, replace(query, hops=query.hops + 1)
+            limit, wider = _MOST_READ, replace(query, hops=query.hops + 1)
         about = f"reading the lineage of {self.state.name_of(str(query.urn))}"
-        graph = await self.work(about, read_graph(self.catalog, asked, limit))
-        known = self._absorb(graph, query.extent, asked.hops)
+        graph = await self.work(about, read_graph(self.catalog, wider, limit))
+        known = self._absorb(graph, query.extent, wider.hops)
         if not self._explores and len(known) <= _READ_WHOLE:
             await self._read_details(known, known)
         root = str(query.urn)
-        drops = {"columns": None, "columns_of": "", "choices": ColumnChoices()}
+        cleared = {"columns": None, "columns_of": "", "choices": ColumnChoices()}
         self._is_read = True
-        self.replace(known=known, at=root if self._explores else self.state.at, **drops)
+        self.replace(known=known, at=root if self._explores else self.state.at, **cleared)
         return known
 
     async def _read_neighbours(self, node: str, extent: "Extent") -> None:
@@ -684,8 +691,8 @@ class LineageSession(Session[LineageState]):
 
         graph, hood = await asyncio.to_thread(choose)
         has_more = len(hood.chosen) >= self._most and len(known) > len(hood.chosen)
-        shown = {"known": known, "graph": graph, "hood": hood, "has_more": has_more}
-        self.replace(further=further or self.state.further, **shown)
+        changes = {"known": known, "graph": graph, "hood": hood, "has_more": has_more}
+        self.replace(further=further or self.state.further, **changes)
 
 
 def _measure(graph: "nx.DiGraph", root: str) -> None:

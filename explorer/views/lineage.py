@@ -396,10 +396,10 @@ def _neighbourhood(
         node: _node(node, inside.nodes[node], apart.get(node, ""), is_root=node in roots)
         for node in passing
     }
-    drawn: nx.DiGraph = DiGraph(**inside.graph)
+    picture: nx.DiGraph = DiGraph(**inside.graph)
     named = distinguish_names((node, inside.nodes[node]) for node in passing)
-    drawn.add_nodes_from(named.items())
-    drawn.add_edges_from(inside.edges(data=True))
+    picture.add_nodes_from(named.items())
+    picture.add_edges_from(inside.edges(data=True))
     edges = list(inside.edges)
     indirect = frozenset(edge for edge in edges if is_indirect(inside.edges[edge]))
     for node in passing:
@@ -412,7 +412,7 @@ def _neighbourhood(
                 )
                 edges.append((more, node) if upstream else (node, more))
     return Neighbourhood(
-        nodes, tuple(edges), indirect, len(passing), len(graph), drawn, tuple(chosen)
+        nodes, tuple(edges), indirect, len(passing), len(graph), picture, tuple(chosen)
     )
 
 

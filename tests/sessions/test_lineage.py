@@ -268,6 +268,14 @@ async def test_who_explores_keeps_what_was_read_and_goes_back(catalog: Any) -> N
     assert session.state.known is not None
     assert orders in session.state.known
     assert session.state.known.nodes[orders]["hops"] == -2
+    catalog.is_broken = True
+    with pytest.raises(CatalogError):
+        await session.turn_to(urn("raw"))
+    with pytest.raises(CatalogError):
+        await session.go_back()
+    assert session.state.query == LineageQuery(urn("board"), hops=1)
+    assert session.state.back == (urn("orders"),)
+    catalog.is_broken = False
     await session.go_back()
     assert session.state.back == ()
     assert session.state.at == orders

@@ -198,8 +198,8 @@ class LineageWidget(Widget):
             return False
         end = None if timeout_seconds is None else time.monotonic() + timeout_seconds
         while pending := [request for request in self._requests if not request.done()]:
-            left = None if end is None else max(end - time.monotonic(), 0)
-            if wait_for(pending, left).not_done:
+            remaining = None if end is None else max(end - time.monotonic(), 0)
+            if wait_for(pending, remaining).not_done:
                 return False
         return True
 
