@@ -283,17 +283,21 @@ class LineageSession(Session[LineageState]):
         query.check()
         self.supersede(_ALL)
         self._fits, self._more_hops, self._filter = fits, 0, None
-        self._expanded.clear()
-        self._folded.clear()
-        self._most = MAX_DRAWN
+        self._show_usual()
         self._path_names = {}
         self._is_read = False
         old = self.state
         state = LineageState(name=name, query=query, label_names=old.label_names, back=old.back)
         if self._explores:
-            state = replace(state, known=old.known, hood=old.hood, at=old.at)
+            state = replace(state, known=old.known, hood=old.hood, at=old.at, without=old.without)
         self._state = state
         self.replace()
+
+    def _show_usual(self) -> None:
+        """Have as many nodes drawn as usual."""
+        self._expanded.clear()
+        self._folded.clear()
+        self._most = MAX_DRAWN
 
     def close(self) -> None:
         """End what is read, and tell nobody of anything any more."""
@@ -588,8 +592,7 @@ class LineageSession(Session[LineageState]):
             self.replace(label_names={**names, **more})
 
     async def _read_known(self, query: LineageQuery) -> "nx.DiGraph":
-        limit = None
-        wider = query
+        limit, wider = None, query
         if self._explores:
             limit, wider = _MOST_READ, replace(query, hops=query.hops + 1)
         about = f"reading the lineage of {self.state.name_of(str(query.urn))}"
@@ -599,6 +602,8 @@ class LineageSession(Session[LineageState]):
             await self._read_details(known, known)
         root = str(query.urn)
         cleared = {"columns": None, "columns_of": "", "choices": ColumnChoices()}
+        if self._explores:
+            self._show_usual()
         self._is_read = True
         self.replace(known=known, at=root if self._explores else self.state.at, **cleared)
         return known
@@ -676,14 +681,17 @@ class LineageSession(Session[LineageState]):
         else:
             limits = {"wanted": {node for edge in self.state.path_edges for node in edge}}
 
+        # Those of this moment: a key may come meanwhile.
+        expanded, folded = dict(self._expanded), frozenset(self._folded)
+
         def choose() -> "tuple[nx.DiGraph, Neighbourhood]":
             graph = _filter_graph(known, self._filter, self.state.path_edges, self._path_names)
             return graph, choose_nodes(
                 graph,
                 roots,
                 sides=query.sides,
-                expanded=self._expanded,
-                folded=self._folded,
+                expanded=expanded,
+                folded=folded,
                 without=self.state.without,
                 most=self._most,
                 **limits,

@@ -264,7 +264,13 @@ async def test_who_explores_keeps_what_was_read_and_goes_back(catalog: Any) -> N
     await session.fold(orders, "DOWNSTREAM")
     assert drawn(session) == {"staged", "orders"}
     assert session.state.at == orders
+    await session.reach(2)
+    assert drawn(session) == {"raw", "staged", "orders", "mart", "board"}
+    await session.leave_out({"platform": ["hive"]})
+    assert drawn(session) == {"orders"}
     await session.turn_to(urn("board"))
+    assert drawn(session) == {"board"}
+    await session.leave_out({})
     assert session.state.known is not None
     assert orders in session.state.known
     assert session.state.known.nodes[orders]["hops"] == -2
@@ -273,11 +279,11 @@ async def test_who_explores_keeps_what_was_read_and_goes_back(catalog: Any) -> N
         await session.turn_to(urn("raw"))
     with pytest.raises(CatalogError):
         await session.go_back()
-    assert session.state.query == LineageQuery(urn("board"), hops=1)
+    assert session.state.query == LineageQuery(urn("board"), hops=2)
     assert session.state.back == (urn("orders"),)
     catalog.is_broken = False
     await session.go_back()
-    assert session.state.back == ()
+    assert not session.state.back
     assert session.state.at == orders
 
 

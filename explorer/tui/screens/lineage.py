@@ -31,6 +31,7 @@ from explorer.tui.widgets.rows import ActionRequested, Rows
 from explorer.tui.widgets.tabs import View
 from explorer.views.lineage import (
     CERTAINTY,
+    Edge,
     ImpactView,
     LineageNode,
     Neighbourhood,
@@ -292,6 +293,8 @@ class LineageTab(Vertical, View):
         self._message = self._lineage.state.message
         self._hood: Neighbourhood | None = None
         self._at = ""
+        # Those that were told of last.
+        self._paths: frozenset[Edge] = frozenset()
         # The last drawing, with what it is of.
         self._drawn: tuple[Neighbourhood, LineageDrawing] | None = None
         self._impact_heading = Text()
@@ -356,7 +359,9 @@ class LineageTab(Vertical, View):
         if state.message is not None and state.message is not self._message:
             self._message = state.message
             if state.message.error is None:
-                clears = " esc clears them." if state.path_edges else ""
+                are_new = state.path_edges and state.path_edges is not self._paths
+                self._paths = state.path_edges
+                clears = " esc clears them." if are_new else ""
                 self._session.say(f"{state.message.sentence}{clears}")
         if state.reading == "failed":
             self._map.say("The lineage could not be read; r tries again.")
