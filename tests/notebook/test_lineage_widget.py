@@ -312,6 +312,12 @@ def test_what_goes_wrong_is_said_in_the_widget(show: Any) -> None:
         assert "text/html" not in data
 
 
+def test_a_client_that_is_closed_is_said_to_be(cat: Any, show: Any) -> None:
+    client = Catalog(cat.address)
+    client.close()
+    assert "closed" in show(catalog=client).problem
+
+
 def test_bad_input_is_refused_in_words(cat: Any, show: Any) -> None:
     with pytest.raises(InvalidInput, match="hops"):
         LineageWidget(cat, ORDERS, hops=0)

@@ -290,7 +290,14 @@ class LineageWidget(Widget):
             action.close()
             return
 
-        self._guard(lambda: self._queue(self._run(action)))
+        def begin() -> None:
+            try:
+                self._queue(self._run(action))
+            except CatalogError:
+                action.close()
+                raise
+
+        self._guard(begin)
 
     def _queue(self, work: Coroutine[Any, Any, None]) -> None:
         request = self._catalog.begin(work)
