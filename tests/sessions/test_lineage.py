@@ -238,6 +238,8 @@ async def test_impact_waits_for_no_drawing(catalog: Any) -> None:
     catalog.held = {"UPSTREAM"}
     catalog.gate.clear()
     reading = asyncio.create_task(session.read())
+    while not catalog.count:
+        await asyncio.sleep(0.001)
     await session.list_impact(urn("orders"), "number", "orders")
     assert not reading.done()
     assert session.state.impact is not None
@@ -277,6 +279,7 @@ async def test_who_explores_keeps_what_was_read_and_goes_back(catalog: Any) -> N
     catalog.is_broken = True
     with pytest.raises(CatalogError):
         await session.turn_to(urn("raw"))
+    assert session.state.query == LineageQuery(urn("board"), hops=2)
     with pytest.raises(CatalogError):
         await session.go_back()
     assert session.state.query == LineageQuery(urn("board"), hops=2)
