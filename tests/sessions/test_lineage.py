@@ -74,9 +74,11 @@ class GatedCatalog(AsyncCatalog):
         self.gate, self.count, self.is_broken = asyncio.Event(), 0, False
         self.held = {"UPSTREAM", "DOWNSTREAM"}
         self.gate.set()
+        self.is_asked = asyncio.Event()
 
     async def lineage(self, urn: Any, direction: Any = None, **how: Any) -> Any:
         self.count += 1
+        self.is_asked.set()
         if direction in self.held:
             await self.gate.wait()
         if self.is_broken:
@@ -238,8 +240,7 @@ async def test_impact_waits_for_no_drawing(catalog: Any) -> None:
     catalog.held = {"UPSTREAM"}
     catalog.gate.clear()
     reading = asyncio.create_task(session.read())
-    while not catalog.count:
-        await asyncio.sleep(0.001)
+    await catalog.is_asked.wait()
     await session.list_impact(urn("orders"), "number", "orders")
     assert not reading.done()
     assert session.state.impact is not None
