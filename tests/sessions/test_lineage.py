@@ -166,14 +166,38 @@ async def test_it_opens_with_what_fits_and_counts_hops_from_that(catalog: Any) -
     await session.read()
     assert drawn(session) == {"staged", "orders", "mart"}
     assert session.state.further == 5
+
+
+@pytest.mark.parametrize(
+    ("acts", "extent", "hops"),
+    [
+        ("+", "BOTH", 2),
+        ("++", "BOTH", 3),
+        ("+-", "BOTH", 1),
+        ("-", "BOTH", 1),
+        ("u", "UPSTREAM", 2),
+        ("u+", "UPSTREAM", 3),
+    ],
+)
+async def test_what_is_asked_before_the_first_answer_counts_from_what_it_shows(
+    catalog: Any, acts: str, extent: Any, hops: int
+) -> None:
+    async def fits(hood: Any) -> bool:
+        return len(hood.graph) < 5
+
+    session = LineageSession(catalog)
     session.begin(LineageQuery(urn("orders")), "orders", fits)
     catalog.gate.clear()
-    reading = asyncio.create_task(session.read())
-    await session.widen(2)
+    asked = [asyncio.create_task(session.read())]
+    for act in acts:
+        await asyncio.sleep(0)
+        doing = session.turn("UPSTREAM") if act == "u" else session.widen(1 if act == "+" else -1)
+        asked.append(asyncio.create_task(doing))
+    await asyncio.sleep(0)
     catalog.gate.set()
-    await reading
-    assert session.state.query is not None
-    assert (session.state.query.hops, session.state.further) == (3, 0)
+    await asyncio.gather(*asked, return_exceptions=True)
+    assert session.state.query == LineageQuery(urn("orders"), extent, hops)
+    assert session.state.is_current
 
 
 async def test_a_filter_steps_over_and_a_wrong_one_changes_nothing(catalog: Any) -> None:

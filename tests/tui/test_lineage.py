@@ -169,11 +169,8 @@ class GatedLineage(AsyncCatalog):
 @pytest.mark.parametrize(
     ("keys", "shown"),
     [
-        (("plus",), "upstream 2 hops · downstream 2 hops · all 45 shown"),
         (("plus", "plus"), "upstream 3 hops · downstream 3 hops · all "),
-        (("plus", "minus"), "upstream 1 hop · downstream 1 hop · all 15 shown"),
         (("minus",), "upstream 1 hop · downstream 1 hop · all 15 shown"),
-        (("u",), "· upstream 2 hops · all "),
         (("u", "plus"), "· upstream 3 hops · all 30 shown"),
     ],
 )
