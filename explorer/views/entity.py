@@ -41,6 +41,7 @@ __all__ = [
     "Problem",
     "detail_parts",
     "edges_table",
+    "entity_links_table",
     "entity_parts",
     "health_parts",
     "health_table",
@@ -462,6 +463,23 @@ def edges_table(groups: "Iterable[Edges]", names: ActorNames) -> Table:
     )
     edges = [(group.direction, edge) for group in groups for edge in group.edges]
     return Table.from_records(edges, columns, "relationships")
+
+
+def entity_links_table(links: "Iterable[tuple[str, Link]]", *, several: bool) -> Table:
+    """Return a row for each link of entities, with the URN of the entity, which people see if there
+    are `several`."""
+    columns = (
+        TableColumn(
+            "urn", None, lambda pair: pair[0], "everyone" if several else "programs", folds=True
+        ),
+        TableColumn(
+            "label", read=lambda pair: pair[1].description, max_width=36, folds=True, style="bold"
+        ),
+        TableColumn("url", read=lambda pair: pair[1].url, folds=True),
+        TableColumn("by", None, lambda pair: pair[1].create_stamp.actor or None, "programs"),
+        TableColumn("at_millis", None, lambda pair: pair[1].create_stamp.time or None, "programs"),
+    )
+    return Table.from_records(links, columns, "Links")
 
 
 def links_table(links: Iterable["Link"], names: ActorNames) -> Table:

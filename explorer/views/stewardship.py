@@ -604,7 +604,8 @@ def review_table(items: "Sequence[ReviewItem]") -> Table:
     ends; a deprecation is JSON. `theirs` is set if somebody else wrote there in the meantime.
     """
     columns = (
-        TableColumn("number", audience="programs", dtype="string"),
+        TableColumn("number", audience="files"),
+        TableColumn("number", audience="frames", dtype="string"),
         TableColumn("state", audience="programs"),
         TableColumn("state", None, _state_with_mark, "people", max_width=10),
         TableColumn("urn", None, lambda item: item.edit.urn, "programs"),

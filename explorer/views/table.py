@@ -83,14 +83,15 @@ class TableColumn(Generic[_Record]):
     the name with spaces. `read` returns the value for a record, by default its attribute `name`.
     `audience` says who gets the column: "people", "programs" or "everyone"; of programs only
     "files" (CSV, JSON, …), of these only "objects" (JSON), or only "frames", or as the "index" of
-    these; "printed" is for people and files. People see at most
-    `max_width` cells of a value; a value that `folds` is wrapped instead of cut. `cut` says which
-    end of a value is left out where there is no room for all of it. `style` is its text attribute
-    for people: "bold", "dim" or "italic". With `markdown` the values are descriptions. `missing` is
-    shown to people for unknown values. `detail` names the column whose value is shown below in
-    small print if there is room, `link` the column with the address that the text links to. `dtype`
-    is the type in a data frame; by default it follows from the values. `decimals` is the number of
-    decimals that people see of a float; by default as many as it has, up to six digits.
+    these; "printed" is for people and files. People see at most `max_width` cells of a value; a
+    value that `folds` is wrapped instead of cut. `cut` says which end of a value is left out where
+    there is no room for all of it. `style` is its text attribute for people: "bold", "dim" or
+    "italic". With `markdown` the values are descriptions. `missing` is shown to people for unknown
+    values. `detail` names the column whose value is shown below in small print if there is room,
+    `link` the column with the address that the text links to. `dtype` is the type in a data frame,
+    by default that of the values, and of "int64" a widget knows a column of numbers. `decimals` is
+    the number of decimals that people see of a float; by default as many as it has, up to six
+    digits.
     """
 
     name: str

@@ -26,7 +26,7 @@ from explorer.stewardship import (
     write_rows,
 )
 from explorer.views import stewardship as views
-from explorer.views.table import Table, places_for, to_objects
+from explorer.views.table import Table, places_for, to_frame, to_objects
 from tests.conftest import people_rows, schema_of
 
 ORDERS = Urn.dataset("hive", "shop.orders")
@@ -219,6 +219,10 @@ def test_an_edit_is_shown_with_what_stands_there_and_what_it_writes() -> None:
     rows = people_rows(views.review_table([ReviewItem(1, edit), ReviewItem(2, owners, "accepted")]))
     assert [row[0] for row in rows] == ["· open", "✓ accepted"]
     assert [row[2] for row in rows[1:]] == [views.WHOLE_TABLE]
+    # A number in files, and text as all of a data frame.
+    table = views.review_table([item])
+    assert to_frame(table, audience="files")["number"].dtype == "Int64"
+    assert to_frame(table)["number"].tolist() == ["1"]
 
 
 def test_an_edit_without_a_column_names_the_thing_itself() -> None:

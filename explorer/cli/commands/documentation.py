@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from explorer.cli.edits import Change
     from explorer.client import Catalog
     from explorer.client.records import Edit
+    from explorer.metadata.aspects import Link
     from explorer.stewardship import Format
     from explorer.stewardship.coverage import Every, Grouping, Part
     from explorer.stewardship.dbt import Property
@@ -142,33 +143,19 @@ def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Chan
 def _show(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
     from explorer.cli import output
     from explorer.cli.edits import finish, go_through, read_urn_arguments
+    from explorer.views.entity import entity_links_table
 
     urns = read_urn_arguments((urn,))
-    rows: list[tuple[str, str, str, str | None, int | None]] = []
+    links: list[tuple[str, Link]] = []
     with target.open() as catalog:
 
         def read(urn: str) -> None:
-            for doc_link in catalog.links(urn):
-                stamp = doc_link.create_stamp
-                row = (
-                    urn,
-                    doc_link.description,
-                    doc_link.url,
-                    stamp.actor or None,
-                    stamp.time or None,
-                )
-                rows.append(row)
+            links.extend((urn, doc_link) for doc_link in catalog.links(urn))
 
         done = go_through(urns, read)
-    columns = [
-        output.TableColumn("urn", audience="everyone" if len(urns) > 1 else "programs", folds=True),
-        output.TableColumn("label", max_width=36, folds=True, style="bold"),
-        output.TableColumn("url", folds=True),
-        output.TableColumn("by", audience="programs"),
-        output.TableColumn("at_millis", audience="programs"),
-    ]
-    table = output.StyledTable(columns, rows)
-    output.show(table, shown_as, empty="" if done.failed or done.stopped else "no links")
+    has_failed = done.failed or done.stopped is not None
+    table = entity_links_table(links, several=len(urns) > 1)
+    output.show(table, shown_as, empty="" if has_failed else "no links")
     finish(done)
 
 

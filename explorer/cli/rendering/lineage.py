@@ -327,20 +327,19 @@ def print_as_table(report: LineageReport) -> None:
     if not report.nearest:
         return
     columns = (
-        TableColumn("name", max_width=48, folds=True, style="bold"),
+        TableColumn(
+            "name", read=lambda entity: entity.full_name, max_width=48, folds=True, style="bold"
+        ),
         TableColumn("type"),
-        TableColumn("hops"),
-        TableColumn("side"),
+        TableColumn("hops", read=lambda entity: abs(entity.hops or 0)),
+        TableColumn(
+            "side", read=lambda entity: "upstream" if (entity.hops or 0) < 0 else "downstream"
+        ),
         TableColumn("state", style="italic"),
     )
     nodes = report.graph.nodes
     entities = views.lineage_entities((urn, nodes[urn]) for urn in report.nearest)
-    rows = []
-    for entity in entities.values():
-        far = entity.hops or 0
-        side = "upstream" if far < 0 else "downstream"
-        rows.append((entity.full_name, entity.type, abs(far), side, entity.state))
-    _print_used(columns, rows)
+    _print_used(columns, Table.from_records(entities.values(), columns).rows)
 
 
 def _print_used(columns: Sequence[TableColumn], rows: Sequence[Sequence[Cell]]) -> None:
@@ -843,14 +842,13 @@ def _print_relationship_groups(related: Related) -> None:
         )
         console.print(heading + Text(f"  {group.count:,} {word}", "dim"))
         entities = views.lineage_entities((str(urn), related.about[str(urn)]) for urn in group.urns)
-        group_entities = [entities[str(urn)] for urn in group.urns]
-        rows = [(entity.full_name, entity.type, entity.state) for entity in group_entities]
         columns = (
-            TableColumn("name", max_width=60, folds=True),
+            TableColumn("name", read=lambda entity: entity.full_name, max_width=60, folds=True),
             TableColumn("type", style="dim"),
             TableColumn("state", style="italic"),
         )
-        print_table(StyledTable(columns, rows), headings=False)
+        group_entities = [entities[str(urn)] for urn in group.urns]
+        print_table(Table.from_records(group_entities, columns), headings=False)
         if len(group.urns) < group.count:
             console.print(Text(f"… {group.count - len(group.urns):,} more", "dim"))
 
