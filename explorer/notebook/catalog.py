@@ -861,9 +861,7 @@ class NotebookCatalog(client.Catalog):
 
         Example: `cat.add(cat.names("orders").df, "names_of_orders", stats=True, dry_run=True)`
         """
-        from explorer.sources.configured import find_differences, merge_options, name_from
-        from explorer.sources.location import open_object
-        from explorer.sources.run import plan_run, run_source
+        from explorer.sessions.sources import CallerRunner, SourceSession
         from explorer.sources.source import SourceOptions
 
         options = SourceOptions(
@@ -883,18 +881,15 @@ class NotebookCatalog(client.Catalog):
             "values": values,
         }
         option_names = {option for option, value in arguments.items() if value is not None}
-        source = open_object(what, name, options)
-        name = name or name_from(source.default_name)
-        all_options = merge_options(self, name, source, options, option_names)
-        if all_options != options:
-            source = open_object(what, name, all_options)
-        with steps() as progress:
-            plan = plan_run(self, name, source, all_options, progress, dry_run=dry_run)
-            table = AddedTable(plan, kept=find_differences(all_options, options))
+        runner = CallerRunner(self)
+        session = SourceSession(self.core, runner)
+        with steps() as session.progress:
+            opened = runner.wait(session.open(what, name or "", options, option_names))
+            table = AddedTable(runner.wait(session.plan(dry_run=dry_run)), kept=opened.kept)
             if dry_run:
                 return table
-            outcome = run_source(self, plan, progress, accept_removals=accept_removals)
-        return replace(table, outcome=outcome)
+            writing = session.write(table.plan, accept_removals=accept_removals)
+            return replace(table, outcome=runner.wait(writing))
 
     def ingest_batch(self, proposals: Iterable[Proposal]) -> "LoadTable":
         """Write many aspects, as many as possible; see `client.Catalog.ingest_batch`. Shows a

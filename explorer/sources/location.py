@@ -285,14 +285,16 @@ def open_source(location: str, options: SourceOptions, password: str | None = No
     )
 
 
-def open_object(what: object, name: str | None, options: SourceOptions) -> Source:
+def open_object(
+    what: object, name: str | None, options: SourceOptions, password: str | None = None
+) -> Source:
     """Return the source for a path or URL, an SQLAlchemy engine, a DuckDB relation, or a pandas,
     Polars or Arrow data frame. Relations and data frames need a name.
 
     Raises `InvalidInput` for anything else, and the errors of `open_source`.
     """
     if isinstance(what, str | Path):
-        return open_source(str(what), options)
+        return open_source(str(what), options, password)
     package = type(what).__module__.lstrip("_").partition(".")[0]
     if package == "sqlalchemy" and hasattr(what, "connect") and hasattr(what, "url"):
         from explorer.sources.database import open_engine

@@ -10,17 +10,20 @@ from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
     from explorer.sources.configured import ConfiguredSource, DriftEntry, SourceRun
-    from explorer.sources.run import Effect, RunOutcome, RunPlan
+    from explorer.sources.run import Effect, Removal, RunOutcome, RunPlan
 
 __all__ = [
     "counts_text",
     "drift_table",
     "drift_text",
     "effects_text",
-    "outcome_text",
+    "outcome_sentence",
     "plan_lines",
     "plan_table",
     "plan_value",
+    "removal_sentence",
+    "removals_question",
+    "removed_sentence",
     "sources_table",
     "state_text",
 ]
@@ -190,17 +193,52 @@ def plan_lines(plan: "RunPlan") -> list[tuple[str, str]]:
     return lines
 
 
-def options_sentence(names: Sequence[str]) -> str:
+def options_sentence(names: Sequence[str], subject: str = "The source") -> str:
     """Return a sentence on the options that a source keeps which is added again without them."""
-    return f"The source keeps the options that it was added with: {', '.join(names)}."
+    return f"{subject} keeps the options that it was added with: {', '.join(names)}."
 
 
-def outcome_text(outcome: "RunOutcome") -> str:
-    """Return what a run did, in words: `6 new, 2 gone; 40 aspects written`."""
-    count = outcome.written
-    text = f"{effects_text(outcome.plan.counts)}; {counted(count, 'aspect')}"
+def removals_question(plan: "RunPlan") -> str:
+    """Return the question whether a run may hide four fifths of a source's datasets or more; empty
+    if it does not."""
+    if plan.removals is None:
+        return ""
+    lost, had = plan.removals
+    return f"{lost:,} of the {had:,} datasets of {plan.source.name} no longer exist. Hide them?"
+
+
+def removal_sentence(removal: "Removal", *, is_hard: bool = False) -> str:
+    """Return what would be removed with a source."""
+    if removal.source.is_supplement:
+        return (
+            f"{removal.source.name} and its runs would be removed; the lineage and use it added "
+            "stay"
+        )
+    number = counted(len(removal.entities), "entity", "entities")
+    return (
+        f"{removal.source.name}: {number} would be {_removed(is_hard)}, the source and its runs "
+        "removed"
+    )
+
+
+def removed_sentence(removal: "Removal", count: int, *, is_hard: bool = False) -> str:
+    """Return what was removed with a source, and how many entities."""
+    if removal.source.is_supplement:
+        return f"{removal.source.name} is removed; the lineage and use it added stay."
+    verb = "was" if count == 1 else "were"
+    number = counted(count, "entity", "entities")
+    return f"{removal.source.name} is removed; {number} {verb} {_removed(is_hard)}."
+
+
+def _removed(is_hard: bool) -> str:
+    return "deleted for good" if is_hard else "hidden"
+
+
+def outcome_sentence(outcome: "RunOutcome") -> str:
+    """Return what a run did, in words: `shop: 6 new, 2 gone; 40 aspects written.`"""
+    name, aspects = outcome.plan.source.name, counted(outcome.written, "aspect")
     refused = f"; {len(outcome.refused):,} refused" if outcome.refused else ""
-    return f"{text} written{refused}"
+    return f"{name}: {effects_text(outcome.plan.counts)}; {aspects} written{refused}."
 
 
 def plan_value(plan: "RunPlan") -> dict[str, Any]:

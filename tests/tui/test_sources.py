@@ -8,7 +8,6 @@ from typing import Any
 
 import duckdb
 import pytest
-from textual.widgets import Input
 
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
@@ -98,7 +97,7 @@ async def test_a_password_that_was_found_is_used_for_its_own_address_alone(
         asked.append((location, password))
         raise InvalidInput(f"{location} is away")
 
-    monkeypatch.setattr("explorer.tui.screens.sources.open_source", opened)
+    monkeypatch.setattr("explorer.sources.location.open_source", opened)
     async with at(desk) as reader:
         await reader.press("A")
         await reader.sees("DATABASE_URL")
@@ -140,7 +139,7 @@ async def test_a_database_that_is_found_here_is_read_added_run_again_and_removed
             await reader.press("escape", "A")
             await reader.sees("● wares")
             await reader.press("x")
-            await reader.sees("Remove wares and hide the 1 datasets")
+            await reader.sees("Remove wares and hide the 1 dataset that it added?")
             await reader.press("ctrl+s")
             await reader.until(lambda: catalog.entity(urn).removed)
         await reader.sees("+ wares.duckdb")
@@ -258,44 +257,6 @@ async def test_a_source_that_is_run_again_keeps_what_the_form_does_not_show(
             await reader.press("enter")
             await reader.until(lambda: len(read_runs(catalog, find(catalog))) == 2)
         assert find(catalog).options == options
-        remove_source(
-            catalog,
-            plan_removal(catalog, find(catalog), is_hard=True),
-            lambda *_: None,
-            is_hard=True,
-        )
-
-
-@pytest.mark.nightly
-async def test_a_source_whose_address_is_typed_again_keeps_its_options(
-    desk: Path, at: OpenTerminal, folder: Path
-) -> None:
-    options = SourceOptions(env="DEV", instance="own", profile=True)
-    address = str(folder / "wares.duckdb")
-    with Catalog(data_dir=desk) as catalog:
-        source = open_source(address, options)
-        run_source(catalog, plan_run(catalog, "wares", source, options, quiet), quiet)
-        async with at(desk) as reader:
-            await reader.press("A")
-            await reader.sees("● wares")
-            await reader.press("a")
-            await reader.type(address)
-            await reader.press("enter")
-            await reader.sees("keeps the options that it was added with: env, instance, stats.")
-            await reader.press("enter")
-            await reader.until(lambda: len(read_runs(catalog, find(catalog))) == 2)
-            assert find(catalog).options == options
-            await reader.press("A")
-            await reader.sees("● wares")
-            await reader.press("a")
-            await reader.type(address)
-            await reader.press("enter")
-            await reader.sees("⏎ adds it")
-            # One that is filled in counts, the others are kept.
-            reader.app.screen.query_one("#env", Input).value = "QA"
-            await reader.press("enter")
-            await reader.sees("keeps the options that it was added with: instance, stats.")
-            await reader.press("escape")
         remove_source(
             catalog,
             plan_removal(catalog, find(catalog), is_hard=True),

@@ -2,7 +2,7 @@
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -17,16 +17,17 @@ from explorer.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Coroutine, Iterator
 
     from rich.progress import TaskID
 
     from explorer.client import Catalog
-    from explorer.sources.configured import ConfiguredSource
     from explorer.sources.run import RunOutcome, RunPlan
-    from explorer.sources.source import Progress, Source, SourceOptions
+    from explorer.sources.source import Progress, Source
 
 __all__ = ["add", "sources"]
+
+_T = TypeVar("_T")
 
 _ADD: Final = """
 \b
@@ -214,9 +215,9 @@ def add(
     """
     from explorer.cli import edits
     from explorer.cli.output import confirm, line_text, note, print_json
-    from explorer.sources.configured import OPTIONS, find_differences, merge_options, name_from
-    from explorer.sources.location import open_source
+    from explorer.sources.configured import OPTIONS
     from explorer.sources.source import SourceOptions
+    from explorer.views.sources import options_sentence
 
     if not dry_run:
         edits.refuse_read_only(target)
@@ -228,20 +229,14 @@ def add(
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE
     }
     options = SourceOptions(env, instance, schemas, dialect, stats, values, keyring)
-    source = open_source(location, options)
-    if keyring:
-        source = _with_password(source, location, options)
-    name = name or name_from(source.default_name)
     with target.open() as catalog:
-        stored_options = merge_options(catalog, name, source, options, given_options)
-        if stored_options != options:
-            words = ", ".join(
-                "--schema" if option == "schemas" else f"--{option}"
-                for option in find_differences(stored_options, options)
-            )
-            note(line_text(f"{name} keeps the options that it was added with: {words}"))
-            options, source = stored_options, open_source(location, stored_options)
-        plan, source = _plan(catalog, name, source, options, location, dry_run=dry_run)
+        sources = _Sources(catalog)
+        opened = sources.do(sources.session.open(location, name or "", options, given_options))
+        password = _ask_password(opened.source) if keyring else None
+        if opened.kept:
+            flags = [f"--{option.replace('schemas', 'schema')}" for option in opened.kept]
+            note(line_text(options_sentence(flags, opened.name).rstrip(".")))
+        plan = sources.plan(password, dry_run=dry_run)
         as_json = shown_as == "json"
         asks = plan.before is None and not yes and not as_json and _is_interactive()
         if dry_run:
@@ -251,13 +246,12 @@ def add(
             _print_plan(plan, is_result=False)
         if asks and not confirm(catalog, "Add this?", default=True):
             raise click.Abort
-        if source.contains_secret and not options.keyring:
+        if opened.source.contains_secret and not opened.options.keyring:
             note(
                 "the password in the address is not kept: before catalog sources run, set "
                 "CATALOG_SOURCE_PASSWORD, or add it with ${NAME} in its place"
             )
-        outcome = _write(catalog, plan, accept_removals=accept_removals, yes=yes)
-        _keep_password(source)
+        outcome = sources.write(plan, accept_removals=accept_removals, yes=yes)
         has_sample = plan.before is None and catalog.info().sample
     if as_json:
         print_json(_value(outcome))
@@ -282,16 +276,13 @@ def sources(context: click.Context, target: Target, shown_as: OutputFormat | Non
     from datetime import UTC, datetime
 
     from explorer.cli.output import show
-    from explorer.sources.configured import read_runs, read_sources
     from explorer.views.sources import sources_table
 
     with target.open() as catalog:
-        latest_runs = [
-            (source, next(iter(read_runs(catalog, source)), None))
-            for source in read_sources(catalog)
-        ]
+        sources = _Sources(catalog)
+        sources.do(sources.session.read())
     show(
-        sources_table(latest_runs, datetime.now(UTC)),
+        sources_table(sources.session.state.added, datetime.now(UTC)),
         shown_as,
         empty="no source was added; catalog add FILE or catalog add ADDRESS adds one",
     )
@@ -322,7 +313,6 @@ def run_sources(
     from explorer.cli.output import line_text, note, print_json
     from explorer.errors import CatalogError
     from explorer.sources.configured import read_sources, require_source
-    from explorer.sources.location import open_source
     from explorer.views.sources import plan_value
 
     if not dry_run:
@@ -339,24 +329,17 @@ def run_sources(
                 for source in read_sources(catalog)
                 if source.is_own and not source.is_in_memory
             ]
+        sources = _Sources(catalog)
         for configured in chosen:
             try:
-                source = open_source(configured.location, configured.options)
-                plan, source = _plan(
-                    catalog,
-                    configured.name,
-                    source,
-                    configured.options,
-                    configured.location,
-                    dry_run=dry_run,
-                )
+                sources.do(sources.session.open_added(configured))
+                plan = sources.plan(dry_run=dry_run)
                 if dry_run:
                     values.append({**plan_value(plan), "dry_run": True})
                     if not as_json:
                         _print_plan(plan, is_result=True)
                     continue
-                outcome = _write(catalog, plan, accept_removals=accept_removals, yes=yes)
-                _keep_password(source)
+                outcome = sources.write(plan, accept_removals=accept_removals, yes=yes)
             except Exception as error:
                 # Whatever it is, it is of this source, and the others are read.
                 if len(chosen) == 1 and not as_json:
@@ -434,11 +417,9 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
     stays, and so do the lineage and use that a log of queries added.
     """
     from explorer.cli import edits
-    from explorer.cli.options import progress_bar
     from explorer.cli.output import confirm, line_text, note
-    from explorer.client.display import counted
     from explorer.sources.configured import require_source
-    from explorer.sources.run import plan_removal, remove_source
+    from explorer.views.sources import removal_sentence
 
     if not dry_run:
         edits.refuse_read_only(target)
@@ -446,42 +427,16 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
         source = require_source(catalog, name)
         if not (yes or dry_run or _is_interactive()):
             raise click.UsageError("nobody is there to be asked; give --yes to remove the source")
-        removal = plan_removal(catalog, source, is_hard=hard)
-        how = "deleted for good" if hard else "hidden"
-        number = counted(len(removal.entities), "entity", "entities")
-        if removal.source.is_supplement:
-            note(
-                line_text(
-                    f"{name} and its runs would be removed; the lineage and use it added stay"
-                )
-            )
-        else:
-            note(line_text(f"{name}: {number} would be {how}, the source and its runs removed"))
+        sources = _Sources(catalog)
+        removal = sources.do(sources.session.plan_removal(source, is_hard=hard))
+        note(line_text(removal_sentence(removal, is_hard=hard)))
         if dry_run:
             return
         if not yes and not confirm(catalog, "Remove it?"):
             raise click.Abort
-        with progress_bar("removing") as progress:
-            done = remove_source(catalog, removal, progress, is_hard=hard)
-        _forget_password(removal.source)
-    if removal.source.is_supplement:
-        note(line_text(f"{name} is removed; the lineage and use it added stay"))
-        return
-    number, verb = counted(done, "entity", "entities"), "was" if done == 1 else "were"
-    note(line_text(f"{name} is removed; {number} {verb} {how}"))
-
-
-def _forget_password(source: "ConfiguredSource") -> None:
-    from explorer.cli.output import line_text, note
-    from explorer.errors import CatalogError
-    from explorer.sources.location import open_source
-
-    if not source.options.keyring:
-        return
-    try:
-        open_source(source.location, source.options, "none").forget_password()
-    except CatalogError as error:
-        note(line_text(f"the password stays in the keyring: {error}"))
+        sources.do(sources.session.remove(removal, is_hard=hard))
+    if sources.session.state.message is not None:
+        note(line_text(sources.session.state.message.sentence.rstrip(".")))
 
 
 def _is_interactive() -> bool:
@@ -489,75 +444,70 @@ def _is_interactive() -> bool:
     return bool(sys.stdin and sys.stdin.isatty() and sys.stderr.isatty())
 
 
-def _plan(
-    catalog: "Catalog",
-    name: str,
-    source: "Source",
-    options: "SourceOptions",
-    location: str,
-    *,
-    dry_run: bool,
-) -> "tuple[RunPlan, Source]":
-    """Return the plan, and the source, which has the password where one was asked for."""
-    from explorer.cli.output import line_text, note
-    from explorer.sources.location import open_source
-    from explorer.sources.run import plan_run
-    from explorer.sources.source import WrongPassword
+class _Sources:
+    """The session of the sources of a catalog, whose steps have a bar each, and which asks a
+    terminal."""
 
-    try:
+    def __init__(self, catalog: "Catalog") -> None:
+        from explorer.sessions.sources import CallerRunner, SourceSession
+
+        self._catalog = catalog
+        self._runner = CallerRunner(catalog)
+        self.session = SourceSession(catalog.core, self._runner)
+
+    def do(self, doing: "Coroutine[Any, Any, _T]") -> "_T":
+        """Return what an action of the session returns."""
         with _bars() as progress:
-            return plan_run(catalog, name, source, options, progress, dry_run=dry_run), source
-    except WrongPassword:
-        if not _is_interactive():
-            raise
-        note(line_text(f"{source.location} refuses the sign-in without the right password"))
-        password = click.prompt("Password", hide_input=True, err=True)
-        source = open_source(location, options, password)
-        with _bars() as progress:
-            return plan_run(catalog, name, source, options, progress, dry_run=dry_run), source
+            self.session.progress = progress
+            return self._runner.wait(doing)
+
+    def plan(self, password: str | None = None, *, dry_run: bool) -> "RunPlan":
+        """Return what a run of the open source would change; a password that the source refuses or
+        misses is asked for."""
+        from explorer.cli.output import line_text, note
+        from explorer.sources.source import WrongPassword
+
+        try:
+            return self.do(self.session.plan(password, dry_run=dry_run))
+        except WrongPassword:
+            opened = self.session.state.opened
+            if opened is None or not _is_interactive():
+                raise
+            place = opened.source.location
+            note(line_text(f"{place} refuses the sign-in without the right password"))
+            password = click.prompt("Password", hide_input=True, err=True)
+            return self.do(self.session.plan(password, dry_run=dry_run))
+
+    def write(self, plan: "RunPlan", *, accept_removals: bool, yes: bool) -> "RunOutcome":
+        """Write a plan; a terminal is asked whether as much is to be hidden as it says."""
+        from explorer.cli.output import confirm, note
+        from explorer.views.sources import removals_question
+
+        question = removals_question(plan)
+        if question and not accept_removals and not yes and _is_interactive():
+            accept_removals = confirm(self._catalog, question)
+        outcome = self.do(self.session.write(plan, accept_removals=accept_removals))
+        if self.session.state.is_password_kept:
+            note("the password is in this machine's keyring")
+        return outcome
 
 
-def _with_password(source: "Source", location: str, options: "SourceOptions") -> "Source":
-    """Return a database's source with the password that is to be kept, which a terminal is asked
-    for where none is known."""
+def _ask_password(source: "Source") -> str | None:
+    """Return the password that is to be kept, which a terminal is asked for; `None` if it is
+    known."""
     from explorer.cli.output import line_text, note
     from explorer.sources.database import PASSWORD_VARIABLE
-    from explorer.sources.location import open_source
 
     if not source.needs_password:
         raise click.UsageError("--keyring keeps the password of a database; this has none")
     if source.has_password:
-        return source
+        return None
     if not _is_interactive():
         raise click.UsageError(
             f"nobody is there to be asked for the password: set {PASSWORD_VARIABLE}"
         )
     note(line_text(f"the password of {source.location} is kept in this machine's keyring"))
-    return open_source(location, options, click.prompt("Password", hide_input=True, err=True))
-
-
-def _keep_password(source: "Source") -> None:
-    from explorer.cli.output import note
-
-    if source.keep_password():
-        note("the password is in this machine's keyring")
-
-
-def _write(
-    catalog: "Catalog", plan: "RunPlan", *, accept_removals: bool, yes: bool
-) -> "RunOutcome":
-    from explorer.cli.output import confirm
-    from explorer.sources.run import run_source
-
-    if plan.removals and not accept_removals and not yes and _is_interactive():
-        lost, had = plan.removals
-        accept_removals = confirm(
-            catalog,
-            f"{lost:,} of the {had:,} datasets that {plan.source.name} had no longer exist. "
-            "Hide them?",
-        )
-    with _bars() as progress:
-        return run_source(catalog, plan, progress, accept_removals=accept_removals)
+    return str(click.prompt("Password", hide_input=True, err=True))
 
 
 @contextmanager

@@ -1,14 +1,12 @@
 """Sources of metadata: those that were added, those found on this machine, and the form that adds
 one: its address, the plan of its changes, and the run."""
 
-import asyncio
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -19,28 +17,12 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Label, Static
 
-from explorer.client.catalog import CatalogOnLoop
+from explorer.client.display import counted
 from explorer.errors import CatalogError
-from explorer.sources.configured import (
-    ConfiguredSource,
-    SourceRun,
-    check_name,
-    find_differences,
-    merge_options,
-    name_from,
-    read_runs,
-    read_sources,
-)
-from explorer.sources.location import find_local_sources, open_source
-from explorer.sources.run import (
-    RunOutcome,
-    RunPlan,
-    plan_removal,
-    plan_run,
-    remove_source,
-    run_source,
-)
-from explorer.sources.source import LocalSource, Source, SourceOptions, Stopped, WrongPassword
+from explorer.sessions.sources import STOPPED, SourceSession, SourcesState
+from explorer.sources.configured import ConfiguredSource
+from explorer.sources.run import RunPlan
+from explorer.sources.source import SourceOptions, Stopped, WrongPassword
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded
 from explorer.tui.key_queue import LEADING
@@ -49,10 +31,7 @@ from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
-from explorer.views.sources import options_sentence, outcome_text, plan_lines, state_text
-
-if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog
+from explorer.views.sources import options_sentence, plan_lines, removals_question, state_text
 
 __all__ = ["AddSourceScreen", "SourceChoice", "SourcesScreen"]
 
@@ -61,7 +40,6 @@ _BAR: Final = 24
 _MOST_SKIPPED: Final = 20
 # As wide as the labels of the form.
 _LABEL: Final = 12
-_TICK_SECONDS: Final = 0.1
 _ADDRESS_HINT: Final = "a file, a folder, or postgresql://user@host/database"
 
 
@@ -89,8 +67,11 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
     def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self._session = session
-        self._added: Sequence[tuple[ConfiguredSource, SourceRun | None]] = ()
-        self._found: Sequence[LocalSource] = ()
+        self._sources: SourceSession | None = None
+
+    @property
+    def _state(self) -> SourcesState:
+        return self._sources.state if self._sources is not None else SourcesState()
 
     def compose(self) -> ComposeResult:
         """Yield the list and the input below it."""
@@ -112,25 +93,35 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
         """Allow removing only added sources."""
         del parameters
         if action == "remove":
-            is_added = self.query_one(Rows).cursor < len(self._added)
+            is_added = self.query_one(Rows).cursor < len(self._state.added)
             return None if is_added and self._session.read_only else is_added
         return True
 
+    def on_unmount(self) -> None:
+        """End the session."""
+        if self._sources is not None:
+            self._sources.close()
+
     @work(exclusive=True)
     async def _read(self) -> None:
-        rows = self.query_one(Rows)
         with self._session.reporting("reading the sources"):
-            catalog = _on_loop(await self._session.catalog())
-            self._added, self._found = await asyncio.to_thread(_read_all, catalog)
-        count = len(self._added) + len(self._found)
+            if self._sources is None:
+                self._sources = SourceSession(await self._session.catalog())
+            await self._sources.read(Path.cwd())
+        self._show()
+
+    def _show(self) -> None:
+        rows = self.query_one(Rows)
+        count = len(self._state.added) + len(self._state.local)
         rows.styles.height = max(2, 2 * count)
         empty = "No sources yet, and none were found on this machine; press a to enter an address."
         rows.show(count, self._draw, empty=empty)
         self.refresh_bindings()
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
-        if index < len(self._added):
-            source, run = self._added[index]
+        added = self._state.added
+        if index < len(added):
+            source, run = added[index]
             state = state_text(run, datetime.now(UTC))
             marks = [Text(source.kind), Text(state, "bold")]
             if run is not None:
@@ -140,7 +131,7 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
                 join(marks)
             )
         else:
-            local = self._found[index - len(self._added)]
+            local = self._state.local[index - len(added)]
             name, place = _short_name(local.location), local.location
             first = Text.assemble(" + ", padded(line_text(name, "bold"), _NAME), " ").append_text(
                 line_text(local.known_from)
@@ -154,11 +145,12 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
     @on(Rows.Chosen)
     def _choose_source(self, event: Rows.Chosen) -> None:
         event.stop()
-        if event.index >= len(self._added):
-            local = self._found[event.index - len(self._added)]
+        added = self._state.added
+        if event.index >= len(added):
+            local = self._state.local[event.index - len(added)]
             self.dismiss(SourceChoice(local.location, password=local.password))
             return
-        source, _ = self._added[event.index]
+        source, _ = added[event.index]
         if source.is_own:
             self.dismiss(SourceChoice(source.location, source.name, source.options, is_added=True))
         else:
@@ -178,10 +170,10 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
         """Remove the source under the cursor and hide its datasets."""
         if self._session.refuses_to_write():
             return
-        source, _ = self._added[self.query_one(Rows).cursor]
+        source, _ = self._state.added[self.query_one(Rows).cursor]
         what = (
-            f" and hide the {source.state.count('dataset'):,} datasets that it added? Adding it "
-            "again restores them with their documentation."
+            f" and hide the {counted(source.state.count('dataset'), 'dataset')} that it added? "
+            "Adding it again restores them with their documentation."
         )
         if source.is_supplement:
             what = "? The lineage and usage that it added to datasets stay."
@@ -190,15 +182,13 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
 
     @work(exclusive=True, group="remove")
     async def _remove(self, source: ConfiguredSource) -> None:
+        sources = self._sources
+        if sources is None:
+            return
         with self._session.reporting(f"removing {source.name}"):
-            catalog = _on_loop(await self._session.catalog())
-
-            def remove() -> int:
-                removal = plan_removal(catalog, source, is_hard=False)
-                return remove_source(catalog, removal, lambda *_: None, is_hard=False)
-
-            count = await asyncio.to_thread(remove)
-            self.say(f"Removed {source.name}; {count:,} were hidden.")
+            await sources.remove(await sources.plan_removal(source))
+            if sources.state.message is not None:
+                self.say(sources.state.message.sentence, error=sources.state.message.is_error)
         self._read()
 
     def action_close(self) -> None:
@@ -210,29 +200,8 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
             self.set_focus(rows)
 
 
-def _read_all(
-    catalog: CatalogOnLoop,
-) -> tuple[list[tuple[ConfiguredSource, SourceRun | None]], list[LocalSource]]:
-    added = [
-        (source, next(iter(read_runs(catalog, source)), None)) for source in read_sources(catalog)
-    ]
-    locations = {source.location for source, _ in added}
-    return added, [
-        local_source
-        for local_source in find_local_sources(Path.cwd())
-        if local_source.location not in locations
-    ]
-
-
 def _short_name(location: str) -> str:
     return location.partition("?")[0].rstrip("/").rpartition("/")[2] or location
-
-
-def _on_loop(catalog: "AsyncCatalog") -> CatalogOnLoop:
-    return CatalogOnLoop(catalog, asyncio.get_running_loop())
-
-
-_T = TypeVar("_T")
 
 
 _FIELDS: Final = (
@@ -265,11 +234,19 @@ class AddSourceScreen(FramedScreen[str | None]):
         super().__init__()
         self._session = session
         self._choice = choice
-        self._plan: RunPlan | None = None
-        self._is_busy = False
-        # Set to stop the work under way.
-        self._stop = threading.Event()
-        self._doing: tuple[str, int, int | None] | None = None
+        self._sources: SourceSession | None = None
+
+    @property
+    def _state(self) -> SourcesState:
+        return self._sources.state if self._sources is not None else SourcesState()
+
+    @property
+    def _plan(self) -> RunPlan | None:
+        return self._state.plan
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._state.work is not None
 
     def compose(self) -> ComposeResult:
         """Yield the fields of the form, and the message below them."""
@@ -300,13 +277,13 @@ class AddSourceScreen(FramedScreen[str | None]):
     def on_mount(self) -> None:
         """Read the source at once if its address is known."""
         self.set_focus(self.query_one("#location", Input))
-        self.set_interval(_TICK_SECONDS, self._show_progress)
         if self._choice.location:
             self._read()
 
     def on_unmount(self) -> None:
-        """Stop the work in the thread."""
-        self._stop.set()
+        """Stop the work under way."""
+        if self._sources is not None:
+            self._sources.close()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow the next step."""
@@ -322,8 +299,8 @@ class AddSourceScreen(FramedScreen[str | None]):
     @on(Input.Changed)
     def _handle_change(self) -> None:
         """Discard the plan, because the form has changed."""
-        if self._plan is not None and not self._is_busy:
-            self._plan = None
+        if self._plan is not None and not self._is_busy and self._sources is not None:
+            self._sources.drop_plan()
             self._show_status(Text("The form changed; ⏎ reads the source again.", "dim"))
             self.refresh_bindings()
 
@@ -345,21 +322,19 @@ class AddSourceScreen(FramedScreen[str | None]):
         if self._plan is None or self._is_busy or self._session.refuses_to_write():
             return
         plan = self._plan
-        if not plan.removals:
+        question = removals_question(plan)
+        if question:
+            self.confirm(line_text(question), partial(self._write, plan, accept_removals=True))
+        else:
             self._write(plan, accept_removals=False)
-            return
-        lost, had = plan.removals
-        question = Text(f"{lost:,} of its {had:,} datasets no longer exist. Hide them?")
-        self.confirm(question, partial(self._write, plan, accept_removals=True))
 
     def action_leave(self) -> None:
         """Stop the work under way; close if there is none, or if it was told to stop already,
         without waiting for a host that does not answer."""
-        if not self._is_busy or self._stop.is_set():
+        if self._sources is None or not self._is_busy or self._state.is_stopping:
             self.dismiss(None)
             return
-        self._stop.set()
-        self._doing = None
+        self._sources.cancel()
         self._show_problem("Stopping … press esc again to close without waiting.")
 
     def _value(self, name: str) -> str:
@@ -391,66 +366,58 @@ class AddSourceScreen(FramedScreen[str | None]):
         source_password = self._choice.password if location == self._choice.location else None
         password = self.query_one("#password", Input).value or source_password
 
-        def read(catalog: CatalogOnLoop) -> tuple[Source, RunPlan, SourceOptions]:
-            source = open_source(location, options, password)
-            source_name = name or name_from(source.default_name)
-            check_name(source_name)
-            run_options = merge_options(catalog, source_name, source, options, explicit_options)
-            if run_options != options:
-                source = open_source(location, run_options, password)
-            plan = plan_run(catalog, source_name, source, run_options, self._note, dry_run=True)
-            return source, plan, run_options
+        async def read(sources: SourceSession) -> None:
+            await sources.open(location, name, options, explicit_options, password)
+            await sources.plan()
 
-        done = await self._do("reading", read)
-        if done is None:
+        await self._do(f"reading {location}", read)
+        plan, opened = self._plan, self._state.opened
+        if plan is None or opened is None:
             return
-        source, self._plan, run_options = done
         table = Table.grid(padding=(0, 1))
         table.add_column(width=_LABEL)
-        skipped = self._plan.inventory.skipped
+        skipped = plan.inventory.skipped
         reasons = [
             ("skipped", f"{part.subject}: {part.reason}") for part in skipped[:_MOST_SKIPPED]
         ]
-        for label, words in (*plan_lines(self._plan), *reasons):
+        for label, words in (*plan_lines(plan), *reasons):
             table.add_row(Text(label, "dim"), line_text(words))
         if len(skipped) > _MOST_SKIPPED:
             table.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
         ends = [Text("⏎ adds it to the catalog; nothing is written yet.", "bold")]
-        if run_options != options:
-            ends.insert(0, Text(options_sentence(find_differences(run_options, options))))
-        if source.contains_secret or password:
+        if opened.kept:
+            ends.insert(0, Text(options_sentence(opened.kept)))
+        if opened.loses_password:
             ends.insert(0, Text("The password is not saved: the next run asks for it again."))
         self._show_status(Group(table, *ends))
         self.refresh_bindings()
 
     @work(exclusive=True, group="source", name=LEADING)
     async def _write(self, plan: RunPlan, *, accept_removals: bool) -> None:
-        def write(catalog: CatalogOnLoop) -> RunOutcome:
-            return run_source(catalog, plan, self._note, accept_removals=accept_removals)
+        async def write(sources: SourceSession) -> None:
+            await sources.write(plan, accept_removals=accept_removals)
 
-        outcome = await self._do("writing", write)
-        if outcome is None:
-            # Its state is another one now: it is read again before it is written again.
-            self._plan = None
-            self.refresh_bindings()
+        await self._do(f"writing {plan.source.name}", write)
+        message = self._state.message
+        if self._state.outcome is None or message is None:
             return
-        self._session.say(f"{plan.source.name}: {outcome_text(outcome)}.")
+        self._session.say(message.sentence, error=message.is_error)
         platforms = {urn.platform for urn in plan.effects if urn.entity_type == "dataset"}
         self.dismiss(
             " OR ".join(f"platform:{platform}" for platform in sorted(filter(None, platforms)))
         )
 
-    async def _do(self, what: str, work: Callable[[CatalogOnLoop], _T]) -> _T | None:
-        """Run work on the source in a thread and return its result; None if it was stopped, or
-        failed, in which case the error is shown below the form."""
-        self._stop.clear()
-        self._is_busy, self._plan, self._doing = True, None, (what, 0, None)
-        self.refresh_bindings()
+    async def _do(
+        self, what: str, act: Callable[[SourceSession], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Act on the session; what goes wrong is shown below the form."""
         try:
-            catalog = _on_loop(await self._session.catalog())
-            return await asyncio.to_thread(work, catalog)
+            if self._sources is None:
+                self._sources = SourceSession(await self._session.catalog())
+                self._sources.subscribe(self._follow)
+            await act(self._sources)
         except Stopped:
-            self._show_problem("Stopped.")
+            self._show_problem(STOPPED)
         except WrongPassword as error:
             self.add_class("-password")
             self.set_focus(self.query_one("#password", Input))
@@ -459,29 +426,22 @@ class AddSourceScreen(FramedScreen[str | None]):
             # Of the source or of the catalog: the sentence says which.
             self._show_problem(sentence_of(error))
         except Exception:
-            with self._session.reporting(f"{what} {self._value('location')}"):
+            with self._session.reporting(what):
                 raise
             self._show_status(Text())
-        finally:
-            self._is_busy, self._doing = False, None
-            if not self.is_closed:
-                self.refresh_bindings()
-        return None
 
-    def _note(self, what: str, done: int, total: int | None) -> None:
-        """Record the progress of a thread; raises `Stopped` in it after a request to stop."""
-        if self._stop.is_set():
-            raise Stopped
-        self._doing = what, done, total
-
-    def _show_progress(self) -> None:
-        if self._doing is None:
+    def _follow(self, state: SourcesState) -> None:
+        """Show the progress of the work under way."""
+        if self.is_closed:
             return
-        what, done, total = self._doing
-        text = Text(f"{what} …" if not done else f"{what}  {done:,}")
-        if total:
-            filled = round(_BAR * min(done / total, 1))
-            text.append(f" of {total:,}  ")
+        self.refresh_bindings()
+        work = state.work
+        if work is None or state.is_stopping:
+            return
+        text = Text(f"{work.sentence} …" if not work.done else f"{work.sentence}  {work.done:,}")
+        if work.total:
+            filled = round(_BAR * min(work.done / work.total, 1))
+            text.append(f" of {work.total:,}  ")
             text.append("━" * filled, "bold").append("━" * (_BAR - filled), "dim")
         self._show_status(text)
 

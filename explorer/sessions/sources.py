@@ -1,0 +1,362 @@
+"""The sources of a catalog: those that were added, those found on this machine, and the plan, the
+run and the removal of one."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from explorer.client.catalog import CatalogOnLoop
+from explorer.errors import CatalogError, InvalidInput
+from explorer.sessions.base import Session, SessionState, Work, action
+from explorer.sources.configured import (
+    ConfiguredSource,
+    SourceRun,
+    check_name,
+    find_differences,
+    merge_options,
+    name_from,
+    read_runs,
+    read_sources,
+)
+from explorer.sources.location import find_local_sources, open_object, open_source
+from explorer.sources.run import (
+    Removal,
+    RunOutcome,
+    RunPlan,
+    plan_removal,
+    plan_run,
+    remove_source,
+    run_source,
+)
+from explorer.sources.source import LocalSource, Progress, Source, SourceOptions, Stopped
+from explorer.views.sources import outcome_sentence, removed_sentence
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog, Catalog
+
+_T = TypeVar("_T")
+
+UNDER_WAY: Final = "A source is being read or written: stop that first."
+NOT_OPEN: Final = "No source is open: open one first."
+NOT_READ: Final = "The source is not read, or was read again since: look at what it has now."
+STOPPED: Final = "Stopped."
+# How often a state tells of progress.
+_TICK_SECONDS: Final = 0.1
+
+
+class Runner(Protocol):
+    """Runs work that blocks, and returns its result, or raises what it raises."""
+
+    def __call__(self, work: "Callable[[Catalog], _T]") -> Awaitable[_T]:
+        """Call it with a blocking catalog."""
+
+
+class ThreadRunner:
+    """Runs work on a thread of its own, which does not keep a program from ending."""
+
+    def __init__(self, catalog: "AsyncCatalog") -> None:
+        self._catalog = catalog
+
+    async def __call__(self, work: "Callable[[Catalog], _T]") -> _T:
+        """Run work. It goes on where the call is cancelled."""
+        catalog = CatalogOnLoop(self._catalog, asyncio.get_running_loop())
+        job, result = _job(partial(work, catalog))
+        threading.Thread(target=job, name="catalog-source", daemon=True).start()
+        return await result
+
+
+class CallerRunner:
+    """Runs work on the thread that waits for a session, as what a person made on that thread needs,
+    such as a database in memory; an interrupt reaches it there."""
+
+    def __init__(self, catalog: "Catalog") -> None:
+        self._catalog = catalog
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+
+    async def __call__(self, work: "Callable[[Catalog], _T]") -> _T:
+        """Run work where `wait` is called."""
+        job, result = _job(partial(work, self._catalog))
+        self._jobs.put(job)
+        return await result
+
+    def wait(self, doing: Coroutine[Any, Any, _T]) -> _T:
+        """Return the result of an action of the session, whose work is run meanwhile."""
+        # Of its own: an action that was interrupted before may end during this one.
+        jobs = self._jobs = SimpleQueue()
+        ending = self._catalog.begin(doing)
+        ending.add_done_callback(lambda _: jobs.put(None))
+        try:
+            while (job := jobs.get()) is not None:
+                job()
+        except BaseException:
+            ending.cancel()
+            raise
+        return ending.result()
+
+
+def _job(work: Callable[[], _T]) -> "tuple[Callable[[], None], asyncio.Future[_T]]":
+    """Return what does work on any thread, and the future of its result, on this loop."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[_T] = loop.create_future()
+
+    def end(set_outcome: Callable[[Any], None], outcome: object) -> None:
+        if not future.done():
+            set_outcome(outcome)
+
+    def job() -> None:
+        ending: Callable[[], None]
+        try:
+            ending = partial(end, future.set_result, work())
+        except (Exception, Stopped) as error:  # noqa: BLE001 - raised where it is awaited
+            ending = partial(end, future.set_exception, error)
+        # The loop has ended with its program.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(ending)
+
+    return job, future
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSource:
+    """A source that can be read: what it was opened from, its name, and the options of its run.
+    `kept` has the names of those that were not given, and are as it was added with."""
+
+    subject: object
+    name: str
+    source: Source
+    options: SourceOptions
+    kept: tuple[str, ...] = ()
+    has_password: bool = False
+
+    @property
+    def loses_password(self) -> bool:
+        """Whether it was opened with a password that the next run has to be given again."""
+        return (self.has_password or self.source.contains_secret) and not self.options.keyring
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesState(SessionState):
+    """The sources and their last runs, those found on this machine, and the one that was opened:
+    what a run of it would change, and what it changed. `is_stopping` until the work that was
+    stopped has ended."""
+
+    added: tuple[tuple[ConfiguredSource, SourceRun | None], ...] = ()
+    local: tuple[LocalSource, ...] = ()
+    opened: OpenSource | None = None
+    plan: RunPlan | None = None
+    outcome: RunOutcome | None = None
+    is_stopping: bool = False
+    is_password_kept: bool = False
+
+
+class SourceSession(Session[SourcesState]):
+    """Sources are found, opened, planned and run, and removed.
+
+    What blocks is done by a runner. `progress` is called there, where one is set; the state tells
+    of it anyway, ten times a second.
+    """
+
+    def __init__(self, catalog: "AsyncCatalog", run: Runner | None = None) -> None:
+        self._run = run or ThreadRunner(catalog)
+        self._stop = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._told_at = 0.0
+        self.progress: Progress | None = None
+        super().__init__(catalog, SourcesState())
+
+    def why_not(self, name: str) -> str:
+        """See `Session.why_not`."""
+        if self.state.work is not None:
+            return UNDER_WAY
+        if name in ("plan", "write") and self.state.opened is None:
+            return NOT_OPEN
+        return NOT_READ if name == "write" and self.state.plan is None else ""
+
+    def cancel(self) -> None:
+        """Stop the work under way; it ends where it tells of its progress next."""
+        if self.state.work is not None:
+            self._stop.set()
+            self.replace(is_stopping=True)
+
+    def close(self) -> None:
+        """See `Session.close`; the work under way is stopped, and is not waited for."""
+        self._stop.set()
+        super().close()
+
+    def drop_plan(self) -> None:
+        """Forget what was read, because what it was read with is no longer what is meant."""
+        self.replace(opened=None, plan=None)
+
+    @action("List the sources that were added, and those on this machine")
+    async def read(self, folder: Path | None = None) -> None:
+        """Read the sources and their last runs; with a folder, find those in and near it, and the
+        servers of this machine."""
+        added = await self._run(_read_added)
+        self.replace(added=added, local=())
+        if folder is not None:
+            locations = {source.location for source, _ in added}
+            local = await self._run(lambda _: tuple(find_local_sources(folder)))
+            self.replace(local=tuple(one for one in local if one.location not in locations))
+
+    @action("Open a source")
+    async def open(
+        self,
+        subject: object,
+        name: str = "",
+        options: SourceOptions | None = None,
+        option_names: Iterable[str] = (),
+        password: str | None = None,
+    ) -> OpenSource:
+        """Open the source at a path or URL, or an object as `open_object` takes it.
+
+        One that was added keeps the options that are not in `option_names`, the names of fields.
+        One request. Raises as `open_object` and `merge_options` do.
+        """
+        self.drop_plan()
+
+        def open_merged(catalog: "Catalog") -> OpenSource:
+            given = options or SourceOptions()
+            source = open_object(subject, name or None, given, password)
+            source_name = name or name_from(source.default_name)
+            check_name(source_name)
+            merged = merge_options(catalog, source_name, source, given, option_names)
+            if merged != given:
+                source = open_object(subject, source_name, merged, password)
+            kept = find_differences(merged, given)
+            return OpenSource(subject, source_name, source, merged, kept, bool(password))
+
+        opened = await self._do("reading", open_merged)
+        self.replace(opened=opened)
+        return opened
+
+    @action("Open a source that was added")
+    async def open_added(self, added: ConfiguredSource) -> OpenSource:
+        """Open a source as it was added. Raises as `open_source` does."""
+        self.drop_plan()
+        source = await self._do("reading", lambda _: open_source(added.location, added.options))
+        opened = OpenSource(added.location, added.name, source, added.options)
+        self.replace(opened=opened)
+        return opened
+
+    @action("Read the source, and show what a run would change")
+    async def plan(self, password: str | None = None, *, dry_run: bool = True) -> RunPlan:
+        """Read the open source, with another password if one is given; see `plan_run`. Raises
+        `Stopped` if it was stopped."""
+        opened = self._require_opened()
+        subject, name, options = opened.subject, opened.name, opened.options
+        if password:
+            source = await self._do(
+                "reading", lambda _: open_object(subject, name, options, password)
+            )
+            opened = OpenSource(subject, name, source, options, opened.kept, has_password=True)
+        self.replace(opened=opened, plan=None)
+        source = opened.source
+        plan = await self._do(
+            "reading",
+            lambda catalog: plan_run(catalog, name, source, options, self._note, dry_run=dry_run),
+        )
+        self.replace(plan=plan)
+        return plan
+
+    @action("Write what the plan says")
+    async def write(self, seen: RunPlan, *, accept_removals: bool = False) -> RunOutcome:
+        """Write a plan as it was seen; see `run_source`. A password is kept if the options say so.
+
+        Raises `InvalidInput` if it is not the plan any more, and `Stopped` if it was stopped. Where
+        it fails, the source is read again before it is written again.
+        """
+        opened = self._require_opened()
+        if seen is not self.state.plan:
+            raise InvalidInput(NOT_READ)
+        self.replace(plan=None)
+
+        def write(catalog: "Catalog") -> tuple[RunOutcome, bool]:
+            outcome = run_source(catalog, seen, self._note, accept_removals=accept_removals)
+            return outcome, opened.source.keep_password()
+
+        outcome, is_kept = await self._do("writing", write)
+        self.replace(outcome=outcome, is_password_kept=is_kept)
+        self.say(outcome_sentence(outcome), is_error=bool(outcome.refused))
+        return outcome
+
+    @action("Show what is removed with a source")
+    async def plan_removal(self, source: ConfiguredSource, *, is_hard: bool = False) -> Removal:
+        """Return what is removed with a source; see `plan_removal`."""
+        return await self._run(lambda catalog: plan_removal(catalog, source, is_hard=is_hard))
+
+    @action("Remove a source with all that it brought")
+    async def remove(self, removal: Removal, *, is_hard: bool = False) -> int:
+        """Remove a source, and its password from the keyring; see `remove_source`."""
+
+        def remove(catalog: "Catalog") -> tuple[int, str]:
+            progress = partial(self._note, "removing")
+            count = remove_source(catalog, removal, progress, is_hard=is_hard)
+            return count, _forget_password(removal.source)
+
+        count, problem = await self._do("removing", remove)
+        sentence = removed_sentence(removal, count, is_hard=is_hard)
+        self.say(f"{sentence} {problem}".rstrip(), is_error=bool(problem))
+        return count
+
+    def _require_opened(self) -> OpenSource:
+        if self.state.opened is None:
+            raise InvalidInput(NOT_OPEN)
+        return self.state.opened
+
+    async def _do(self, what: str, work: "Callable[[Catalog], _T]") -> _T:
+        """Return the result of work that is told of as the work of the state, and can be
+        stopped."""
+        self._stop.clear()
+        self._loop = asyncio.get_running_loop()
+        self.replace(is_stopping=False, message=None)
+        try:
+            return await self.work(what, self._run(work))
+        except Stopped:
+            self.say(STOPPED)
+            raise
+        except asyncio.CancelledError:
+            self._stop.set()
+            raise
+        finally:
+            self.replace(is_stopping=False)
+
+    def _note(self, what: str, done: int, total: int | None) -> None:
+        """Tell of the progress of work, on its thread; raises `Stopped` there."""
+        if self._stop.is_set():
+            raise Stopped
+        if self.progress is not None:
+            self.progress(what, done, total)
+        now = time.monotonic()
+        if now - self._told_at >= _TICK_SECONDS and self._loop is not None:
+            self._told_at = now
+            work = Work(what, done, total or 0)
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._tell, work)
+
+    def _tell(self, work: Work) -> None:
+        if self.state.work is not None:
+            self.replace(work=work)
+
+
+def _read_added(catalog: "Catalog") -> tuple[tuple[ConfiguredSource, SourceRun | None], ...]:
+    return tuple(
+        (source, next(iter(read_runs(catalog, source)), None)) for source in read_sources(catalog)
+    )
+
+
+def _forget_password(source: ConfiguredSource) -> str:
+    """Remove a source's password from the keyring, and return why that failed, if it did."""
+    if not source.options.keyring:
+        return ""
+    try:
+        open_source(source.location, source.options, "none").forget_password()
+    except CatalogError as error:
+        return f"The password stays in the keyring: {error}."
+    return ""
