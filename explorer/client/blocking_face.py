@@ -108,7 +108,10 @@ class BlockingFace:
     def begin(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
         """Run a coroutine on the client's thread without waiting for it; those that were begun
         before start before it. Raises `Misuse` when the client is closed, and in a forked
-        process."""
+        process.
+
+        Example: `cat.begin(cat.core.info()).result()`
+        """
         if os.getpid() != self._process or self._loop.is_closed():
             work.close()
             raise Misuse("this client is closed, or of another process; create another one")

@@ -718,17 +718,10 @@ class NotebookCatalog(client.Catalog):
         if reading is None or (
             reading.done() and (reading.cancelled() or reading.exception() is not None)
         ):
-            reading = self._reading_names = self._begin(self.reader.learn_names())
+            reading = self._reading_names = self.begin(self.reader.learn_names())
         with suppress(CatalogError, futures.TimeoutError, futures.CancelledError):
             reading.result(_COMPLETION_SECONDS)
         return self.reader.known.offered()
-
-    def _begin(self, work: Coroutine[Any, Any, None]) -> "futures.Future[None]":
-        try:
-            return asyncio.run_coroutine_threadsafe(work, self._loop)
-        except RuntimeError:
-            work.close()
-            raise Misuse("this client is closed; create a new one") from None
 
     def explore(
         self, text: str = "", *, filter: str = "", urn: str | Urn | None = None

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+import explorer
 from explorer.client import Answer, Catalog, Retry
 from explorer.client.http import HttpTransport
 from explorer.errors import CatalogError
@@ -96,3 +97,11 @@ def test_no_file_and_no_text_that_a_client_leaves_holds_its_token(
         assert PASSWORD.encode() not in held, path
     assert TOKEN not in "".join(said) + caplog.text
     assert PASSWORD not in "".join(said) + caplog.text
+
+
+def test_an_asynchronous_catalog_of_a_notebook_shows_no_password() -> None:
+    catalog = explorer.AsyncCatalog(f"http://jdoe:{PASSWORD}@secrecy.example", token=TOKEN)
+    text = repr((catalog, catalog.blocking, vars(catalog), vars(catalog.blocking)))
+    catalog.blocking.close()
+    assert PASSWORD not in text
+    assert TOKEN not in text
