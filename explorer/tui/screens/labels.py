@@ -2,7 +2,6 @@
 save); and what opens it, and the dialogs that deprecate an entity or hide it."""
 
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -16,7 +15,6 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from explorer.client.display import in_quotes
-from explorer.errors import Superseded
 from explorer.sessions.labels import (
     FOUND,
     NO_CHANGES,
@@ -43,7 +41,7 @@ from explorer.tui.screens.lifecycle import (
 )
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import FramedScreen
+from explorer.tui.widgets.dialogs import FramedScreen, SessionScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 
@@ -166,11 +164,12 @@ def draw_label(
 _NAME_AT_LEAST = 12
 
 
-class PickerScreen(FramedScreen["LabelSession"]):
+class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, LabelState]):
     """The picker for labels of one kind, for one entity or column or for all marked items. Nothing
     is written before the save. Returns the session once something was written or staged."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("labels")
+    DOING = "choosing labels"
     DEFAULT_CSS = """
     PickerScreen > Vertical { width: 100; height: 28; }
     PickerScreen #what, PickerScreen #found { height: 1; }
@@ -183,7 +182,7 @@ class PickerScreen(FramedScreen["LabelSession"]):
         super().__init__()
         self._session = session
         self._labels = labels
-        self._state = labels.state
+        self._shown = labels.state
         self._name_width = _NAME_AT_LEAST
 
     def compose(self) -> ComposeResult:
@@ -203,12 +202,8 @@ class PickerScreen(FramedScreen["LabelSession"]):
         """Focus the input line, and read the present labels."""
         self.set_focus(self.query_one(LabelLine))
         self._show_title()
-        self._labels.subscribe(self._draw)
-        self._act(f"reading {self._several}", self._labels.open())
-
-    def on_unmount(self) -> None:
-        """Be told of nothing more; what is being written is written."""
-        self._labels.close()
+        self.follow(self._labels)
+        self._begin(self._labels.open())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow ownership types only for owners."""
@@ -229,7 +224,7 @@ class PickerScreen(FramedScreen["LabelSession"]):
 
     def action_leave(self) -> None:
         """Close; ask first if something was chosen."""
-        if not self._state.choice.is_changed:
+        if not self._shown.choice.is_changed:
             self._leave()
             return
         question = Text.assemble(
@@ -238,25 +233,25 @@ class PickerScreen(FramedScreen["LabelSession"]):
         self.confirm(question, self._leave, discards=True)
 
     def _leave(self) -> None:
-        self.dismiss(self._labels if self._state.edits else None)
+        self.dismiss(self._labels if self._shown.edits else None)
 
     def action_kind(self) -> None:
         """Choose the next ownership type, for the added owner under the cursor and for owners added
         from now on."""
-        row = self.query_one(LabelRows).under_cursor(self._state.rows)
-        self._act("choosing the type", self._labels.next_ownership(row.label if row else None))
+        row = self.query_one(LabelRows).under_cursor(self._shown.rows)
+        self._begin(self._labels.next_ownership(row.label if row else None))
 
     @on(Input.Changed)
     def _handle_input(self, event: Input.Changed) -> None:
         event.stop()
-        self._act(f"looking for {self._several}", self._labels.find(event.value))
+        self._begin(self._labels.find(event.value))
 
     @on(LabelLine.Turned)
     def _handle_turn(self, event: LabelLine.Turned) -> None:
         event.stop()
         line = self.query_one(LabelLine)
         text = line.value.strip()
-        if text == (self._state.offered.text or ""):
+        if text == (self._shown.offered.text or ""):
             self._turn(self.query_one(LabelRows).cursor)
             return
         # The list still shows the results for the previous text.
@@ -281,26 +276,24 @@ class PickerScreen(FramedScreen["LabelSession"]):
         line.action_select_all()
 
     @work(group="labels")
-    async def _act(self, doing: str, step: Coroutine[Any, Any, object]) -> None:
-        with self._session.reporting(doing, lambda _: True), suppress(Superseded):
-            await step
+    async def _begin(self, step: Coroutine[Any, Any, object]) -> None:
+        await self.do(step)
 
     @work(group="labels")
     async def _turn_first_of(self, text: str) -> None:
-        with self._session.reporting(f"looking for {self._several}", lambda _: True):
-            creatable = await self._labels.toggle_first(text)
-            if creatable is not None:
-                self._ask_to_make(creatable)
+        creatable = await self.do(self._labels.toggle_first(text))
+        if creatable is not None:
+            self._ask_to_make(creatable)
 
     def _turn(self, index: int) -> None:
-        if index >= len(self._state.rows):
+        if index >= len(self._shown.rows):
             return
-        row = self._state.rows[index]
+        row = self._shown.rows[index]
         if row.creates:
             self._ask_to_make(row)
             return
         self.query_one(LabelLine).action_select_all()
-        self._act("choosing", self._labels.toggle(row.label))
+        self._begin(self._labels.toggle(row.label))
 
     def _ask_to_make(self, row: LabelRow) -> None:
         question = Text.assemble(
@@ -312,7 +305,7 @@ class PickerScreen(FramedScreen["LabelSession"]):
 
         def create() -> None:
             self.query_one(LabelLine).action_select_all()
-            self._act("choosing", self._labels.create(row.label))
+            self._begin(self._labels.create(row.label))
 
         self.confirm(question, create)
 
@@ -322,10 +315,8 @@ class PickerScreen(FramedScreen["LabelSession"]):
             await self._labels.save()
             self.dismiss(self._labels)
 
-    def _draw(self, state: LabelState) -> None:
-        before, self._state = self._state, state
-        if self.is_closed:
-            return
+    def draw_state(self, before: LabelState, state: LabelState) -> None:
+        """Show the labels that are offered, and what is chosen."""
         if before.rows != state.rows or before.offered != state.offered:
             names = (line_text(row.name).cell_len for row in state.rows)
             self._name_width = max(_NAME_AT_LEAST, *names, 0)
@@ -341,11 +332,9 @@ class PickerScreen(FramedScreen["LabelSession"]):
         self._show_title()
         if state.work is not None and before.work is None:
             self.say(str(state.work))
-        if state.message is not None and state.message is not before.message:
-            self._session.say_message(state.message, self.say)
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
-        row = self._state.rows[index]
+        row = self._shown.rows[index]
         if row.creates:
             return (Text.assemble((" ⊕ ", "bold"), "Create tag ", line_text(row.creates, "bold")),)
         verb = "owns" if self._labels.kind == "owners" else "on"
@@ -354,7 +343,7 @@ class PickerScreen(FramedScreen["LabelSession"]):
         return (draw_label(row.mark, row.name, row.about, used, width, name_width),)
 
     def _draw_change(self) -> Text:
-        return draw_change(self._state.choice, self._labels.name_of)
+        return draw_change(self._shown.choice, self._labels.name_of)
 
     def _show_title(self) -> None:
         if not self.is_mounted:
@@ -365,7 +354,7 @@ class PickerScreen(FramedScreen["LabelSession"]):
             line_text(self._labels.target.full_name),
         )
         if self._labels.kind == "owners":
-            word = ownership_word(self._state.ownership, self._labels.name_of)
+            word = ownership_word(self._shown.ownership, self._labels.name_of)
             title.append(" · new owners become ").append_text(line_text(word, "bold"))
         width = self.query_one("#what").size.width or 76
         self.query_one("#what", Static).update(padded(title, width))
@@ -376,9 +365,9 @@ class PickerScreen(FramedScreen["LabelSession"]):
         self.query_one("#preview", Static).update(change)
 
     def _count_words(self) -> str:
-        offered = self._state.offered
-        if self._state.why_unread:
-            return f"{self._state.why_unread} esc closes."
+        offered = self._shown.offered
+        if self._shown.why_unread:
+            return f"{self._shown.why_unread} esc closes."
         if offered.text is None:
             return "reading …"
         count, total = len(offered.offers), offered.total

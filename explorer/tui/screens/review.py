@@ -27,7 +27,13 @@ from explorer.tui.content import counted, join, line_text, padded
 from explorer.tui.key_queue import LEADING
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ListScreen, OverlayScreen, PromptScreen, TableScreen
+from explorer.tui.widgets.dialogs import (
+    ListScreen,
+    OverlayScreen,
+    PromptScreen,
+    SessionScreen,
+    TableScreen,
+)
 from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
 from explorer.tui.widgets.text_area import DescriptionArea
 from explorer.views.journal import catalog_place
@@ -75,11 +81,12 @@ class ReviewRows(Rows):
         return super().check_action(action, parameters)
 
 
-class ReviewScreen(TableScreen[Urn]):
+class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
     """Lists the edits of a staged changeset, above the difference of the one under the cursor. A
     key decides an edit and goes to the next undecided one. Returns the entity to open, if any."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("review")
+    DOING = "reviewing the changeset"
     CSS = """
     ReviewScreen { background: $background; }
     ReviewScreen DifferenceRows { height: 12; }
@@ -90,7 +97,7 @@ class ReviewScreen(TableScreen[Urn]):
         super().__init__(session, ReviewRows(lambda: bool(self.check_action("edit", ()))))
         self._changeset = changeset
         self._review: ReviewSession | None = None
-        self._state = ReviewState()
+        self._shown = ReviewState()
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the edits, the one under the cursor, and the keys."""
@@ -105,60 +112,53 @@ class ReviewScreen(TableScreen[Urn]):
         self.set_focus(self._rows)
         with self._session.reporting("opening the review"):
             review = self._review = ReviewSession(await self._session.catalog(), self._changeset)
-            review.subscribe(self._draw)
+            self.follow(review)
             review.replace()
             review.start(review.open())
             review.start(review.read_drafts())
 
-    def on_unmount(self) -> None:
-        """End the review."""
-        if self._review is not None:
-            self._review.close()
-
     def table(self) -> Table | None:
         """Return the edits, for a file."""
-        return review_table(self._state.items)
+        return review_table(self._shown.items)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what can be done with the edit under the cursor."""
         del parameters
         if action == "apply":
-            return not self._state.work and bool(self._state.counts.get("accepted"))
-        if action in _OFFERED and self._review is not None:
-            # A reader is told why, when a key is pressed.
-            return self._review.why_not(action) in ("", self._state.why_undecided)
-        return action not in _OFFERED
+            return not self._shown.work and bool(self._shown.counts.get("accepted"))
+        # A reader is told why, when a key is pressed.
+        return action not in _OFFERED or self.why_not(action) in ("", self._shown.why_undecided)
 
     async def action_accept(self) -> None:
         """Accept the edit under the cursor, and go to the next undecided one."""
-        if self._state.number in self._state.drafts:
+        if self._shown.number in self._shown.drafts:
             self.say(OWN_TEXT, error=True)
             self.action_edit()
         elif self._item is not None:
-            await self._do("accept", self._item)
+            await self.act("accept", self._item)
 
     async def action_refuse(self) -> None:
         """Refuse the edit under the cursor, and go to the next undecided one."""
-        await self._do("refuse", self._item)
+        await self.act("refuse", self._item)
 
     async def action_reopen(self) -> None:
         """Undo the decision."""
-        await self._do("reopen", self._item)
+        await self.act("reopen", self._item)
 
     def action_accept_all(self) -> None:
         """Accept all undecided edits, after confirmation."""
-        count = self._state.counts.get("open", 0)
+        count = self._shown.counts.get("open", 0)
         question = Text.assemble(
             f"Accept all {count:,} undecided changes?\n\nNothing is written before you press ",
             ("^s", "bold"),
             " in the list.",
         )
-        self._ask("accept_all", question, count)
+        self.ask(question, "accept_all", count)
 
     def action_edit(self) -> None:
         """Change the text of the edit under the cursor, and accept it."""
         item, review = self._item, self._review
-        if item is None or review is None or not self._may("edit"):
+        if item is None or review is None or not self.is_possible("edit"):
             return
         edit = item.edit
 
@@ -183,7 +183,7 @@ class ReviewScreen(TableScreen[Urn]):
 
     def action_apply(self) -> None:
         """Write the accepted edits, after confirmation."""
-        count = self._state.counts.get("accepted", 0)
+        count = self._shown.counts.get("accepted", 0)
         address = self._review.catalog.address if self._review is not None else ""
         question = Text.assemble(
             f"Write {counted(count, 'change')} to the catalog",
@@ -191,16 +191,16 @@ class ReviewScreen(TableScreen[Urn]):
             line_text(catalog_place(address), "bold"),
             "?\n\nA single undo takes all of them back.",
         )
-        self._ask("write", question, count)
+        self.ask(question, "write", count)
 
     def action_import_here(self) -> None:
         """Make a changeset of this catalog with the changes, after confirmation, and review it."""
         title = line_text(self._changeset.title, "bold")
-        self._ask("import_here", Text.assemble("Import ", title, f"?\n\n{IMPORTS}"))
+        self.ask(Text.assemble("Import ", title, f"?\n\n{IMPORTS}"), "import_here")
 
     async def action_sync(self) -> None:
         """Fetch colleagues' decisions, and send those made here."""
-        await self._do("sync")
+        await self.act("sync")
 
     def apply_changes(self, changes: Changes) -> None:
         """Fetch colleagues' decisions if this changeset changed on the server."""
@@ -214,7 +214,7 @@ class ReviewScreen(TableScreen[Urn]):
 
     def action_leave(self) -> None:
         """Close; decisions are kept."""
-        if self._state.work:
+        if self._shown.work:
             self.say(
                 "The changes are being written; if you quit, those not yet written stay accepted."
             )
@@ -230,39 +230,16 @@ class ReviewScreen(TableScreen[Urn]):
     @on(Rows.Moved)
     def _move(self, event: Rows.Moved) -> None:
         event.stop()
-        item = self._rows.under_cursor(self._state.items)
+        item = self._rows.under_cursor(self._shown.items)
         if item is not None and self._review is not None:
             self._review.look_at(item.number)
 
     @property
     def _item(self) -> ReviewItem | None:
-        return self._state.item
+        return self._shown.item
 
-    def _may(self, name: str) -> bool:
-        """Return whether an action is possible; else show why not."""
-        why = self._review.why_not(name) if self._review is not None else ""
-        if why:
-            self.say(why, error=True)
-        return self._review is not None and not why
-
-    async def _do(self, name: str, *seen: object) -> None:
-        """Do an action of the review; the state says how it ended."""
-        with self._session.reporting("reviewing the changeset", lambda _: True):
-            await getattr(self._review, name)(*seen)
-
-    def _ask(self, name: str, question: Text, *seen: object) -> None:
-        """Do an action of the review after a question."""
-
-        def act() -> None:
-            self.run_worker(self._do(name, *seen))
-
-        if self._may(name):
-            self.confirm(question, act)
-
-    def _draw(self, state: ReviewState) -> None:
-        before, self._state = self._state, state
-        if self.is_closed:
-            return
+    def draw_state(self, before: ReviewState, state: ReviewState) -> None:
+        """Show the edits, the difference of the one looked at, and how many are decided."""
         numbers = [item.number for item in state.items]
         cursor = numbers.index(state.number) if state.number in numbers else 0
         if before.items != state.items or before.number != state.number or not numbers:
@@ -272,9 +249,6 @@ class ReviewScreen(TableScreen[Urn]):
             lines = review_diff(state.item) if state.item is not None else ()
             self.query_one(DifferenceRows).show_lines(lines)
         self._draw_heading(state)
-        if state.message is not None and state.message is not before.message:
-            self._session.say_message(state.message, self.say)
-        self.refresh_bindings()
 
     def _draw_heading(self, state: ReviewState) -> None:
         changeset = self._review.changeset if self._review is not None else self._changeset
@@ -289,11 +263,6 @@ class ReviewScreen(TableScreen[Urn]):
             line_text(f"proposed by {who}" if who else "", "dim"),
         ]
         self.query_one("#heading", Static).update(join(heading))
-
-    def say(self, message: str, *, error: bool = False) -> None:
-        """Show one sentence in place of the keys."""
-        if not self.is_closed:
-            self.query_one(KeyLine).say(message, error=error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,19 +365,22 @@ def _describe_sync(unsent: int) -> Text:
     return Text(f"{unsent:,} not sent yet", "bold") if unsent else Text("shared")
 
 
-class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
+class ChangesetsScreen(
+    ListScreen[StagedChangeset | Path], SessionScreen[StagedChangeset | Path, ChangesetsState]
+):
     """Lists the changesets on this machine and on the server, newest first; returns the one to
     review, or the folder of a dbt project. A file of descriptions is converted to a changeset; a
     colleague's changeset is reviewed in its own file. `project` is the folder of the project opened
     last."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("changesets")
+    DOING = "reading and changing the changesets"
 
     def __init__(self, session: TerminalSession, project: str = "") -> None:
         super().__init__(session)
         self._project = project
         self._changesets: ChangesetsSession | None = None
-        self._state = ChangesetsState()
+        self._shown = ChangesetsState()
 
     def on_mount(self) -> None:
         """Read the changesets."""
@@ -423,35 +395,30 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
             self._project = "."
         with self._session.reporting("looking for changesets"):
             self._changesets = ChangesetsSession(await self._session.catalog())
-            self._changesets.subscribe(self._draw)
+            self.follow(self._changesets)
             self._changesets.read()
-
-    def on_unmount(self) -> None:
-        """End the list."""
-        if self._changesets is not None:
-            self._changesets.close()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer only what can be done with the changeset under the cursor."""
         del parameters
         if action in ("share", "withdraw", "discard", "open"):
-            return self._changesets is not None and not self._changesets.why_not(action)
+            return self.why_not(action) == ""
         return True
 
     def action_open(self) -> None:
         """Review the changeset under the cursor."""
-        if self._changesets is not None and self._state.current is not None:
-            self._leave_with(self._changesets.open(self._state.current))
+        if self._changesets is not None and self._shown.current is not None:
+            self._leave_with(self._changesets.open(self._shown.current))
 
     def action_share(self) -> None:
         """Share the changeset under the cursor on the server, for everyone to review."""
-        current = self._state.current
+        current = self._shown.current
         if current is not None and current.working_copy is not None:
             self._do("share", current.working_copy)
 
     def action_withdraw(self) -> None:
         """Withdraw the changeset under the cursor from the server, after confirmation."""
-        current = self._state.current
+        current = self._shown.current
         if current is None or current.shared is None:
             return
         question = Text.assemble(
@@ -464,7 +431,7 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
 
     def action_discard(self) -> None:
         """Delete the file of the changeset under the cursor, after confirmation."""
-        current = self._state.current
+        current = self._shown.current
         if current is None or current.working_copy is None or current.shared is not None:
             return
         unwritten = len(current.working_copy.of("open", "accepted"))
@@ -513,18 +480,16 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
 
     @work(exclusive=True, group="file", name=LEADING)
     async def _leave_with(self, opening: Coroutine[Any, Any, StagedChangeset]) -> None:
-        with self._session.reporting("opening the changeset", lambda _: True):
-            self.dismiss(await opening)
+        changeset = await self.do(opening)
+        if changeset is not None:
+            self.dismiss(changeset)
 
     @work(exclusive=True, group="file")
     async def _do(self, name: str, subject: object) -> None:
-        with self._session.reporting("changing the changeset", lambda _: True):
-            await getattr(self._changesets, name)(subject)
+        await self.act(name, subject)
 
-    def _draw(self, state: ChangesetsState) -> None:
-        before, self._state = self._state, state
-        if self.is_closed:
-            return
+    def draw_state(self, before: ChangesetsState, state: ChangesetsState) -> None:
+        """Show the changesets, and what is being done."""
         rows = self.query_one(Rows)
         if (before.listed, before.is_read, before.at) != (state.listed, state.is_read, state.at):
             empty = _NO_CHANGESETS if state.is_read else _LOOKING
@@ -533,12 +498,9 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
         heading = Text(counted(count, "changeset") if count else "No changesets", "bold")
         doing = line_text(str(state.work)) if state.work else heading
         self.query_one("#what", Static).update(doing if count or state.is_read else Text())
-        if state.message is not None and state.message is not before.message:
-            self._session.say_message(state.message, self.say)
-        self.refresh_bindings()
 
     def _draw_row(self, index: int, width: int) -> tuple[Text, Text]:
-        entry = self._state.listed[index]
+        entry = self._shown.listed[index]
         moment = self._session.times.format(millis_of(entry.at))
         title = padded(line_text(entry.title, "bold"), max(width - len(moment) - 4, 8))
         shared = [_describe_sync(entry.unsent)] if entry.shared is not None else []

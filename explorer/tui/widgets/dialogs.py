@@ -5,7 +5,7 @@ the difference of the row under the cursor."""
 import asyncio
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
@@ -23,6 +23,7 @@ from textual.worker import Worker, WorkType
 
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
+from explorer.sessions.base import Session, StateT
 from explorer.tui.actions import bindings
 from explorer.tui.content import line, marked, padded
 from explorer.tui.session import TerminalSession
@@ -130,6 +131,81 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
 
         screen = DiscardScreen if discards else ConfirmScreen
         self.app.push_screen(screen(question), take_answer)
+
+
+class SessionScreen(OverlayScreen[_Result], Generic[_Result, StateT]):
+    """The base of screens that show a session (`Session`), which is closed with the screen.
+
+    A subclass calls `follow` with its session, and draws each state (`draw_state`); the message of
+    a new state is shown in place of the keys. `_shown` is the state that is shown, at first one
+    that was made without a server.
+    """
+
+    DOING: ClassVar[str]
+    _session: TerminalSession
+    _shown: StateT
+    _followed: Session[Any] | None = None
+
+    def follow(self, followed: Session[StateT]) -> None:
+        """Show each new state of a session."""
+        self._followed = followed
+        followed.subscribe(self._show_state)
+
+    def on_unmount(self) -> None:
+        """Close the session; what is being written is written."""
+        if self._followed is not None:
+            self._followed.close()
+
+    def draw_state(self, before: StateT, state: StateT) -> None:
+        """Show what a state says otherwise than the one before it."""
+        raise NotImplementedError
+
+    def _show_state(self, state: StateT) -> None:
+        before, self._shown = self._shown, state
+        if self.is_closed:
+            return
+        self.draw_state(before, state)
+        if state.message is not None and state.message is not before.message:
+            self._session.say_message(state.message, self.say)
+        self.refresh_bindings()
+
+    def why_not(self, name: str) -> str | None:
+        """Return why an action is not possible now, empty if it is; None before there is a
+        session."""
+        return self._followed.why_not(name) if self._followed is not None else None
+
+    def is_possible(self, name: str) -> bool:
+        """Return whether an action is possible; else show why not."""
+        why = self.why_not(name)
+        if why:
+            self.say(why, error=True)
+        return why == ""
+
+    async def do(self, step: Awaitable[_Value]) -> _Value | None:
+        """Return the outcome of a step of the session. If it fails, return None: the state says
+        why."""
+        with self._session.reporting(self.DOING, lambda _: True):
+            return await step
+        return None
+
+    async def act(self, name: str, *arguments: object) -> None:
+        """Do an action of the session by its name."""
+        if self._followed is not None:
+            await self.do(getattr(self._followed, name)(*arguments))
+
+    def ask(self, question: Text, name: str, *arguments: object) -> None:
+        """Do an action of the session after a question, if it is possible."""
+
+        def go_on() -> None:
+            self.run_worker(self.act(name, *arguments))
+
+        if self.is_possible(name):
+            self.confirm(question, go_on)
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys, unless the screen was closed."""
+        if not self.is_closed:
+            super().say(message, error=error)
 
 
 class FramedScreen(OverlayScreen[_Result], Generic[_Result]):
