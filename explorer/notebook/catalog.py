@@ -947,7 +947,7 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
     ) -> None:
         # Bound to the same name, so that no traceback of this call shows the bare text.
         token = Secret.of(token)
-        self._options: dict[str, Any] = {
+        options: dict[str, Any] = {
             "url": url,
             "profile": profile,
             "token": token,
@@ -958,7 +958,9 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
             "retry": retry,
             "transport": transport,
         }
-        client.AsyncCatalog.__init__(self, **self._options)
+        # An address may hold a password, which no attribute shows.
+        self._make_blocking: Callable[[], NotebookCatalog] = lambda: NotebookCatalog(**options)
+        client.AsyncCatalog.__init__(self, **options)
         self.journal_in(config.state_dir() / JOURNAL)
 
     def __repr__(self) -> str:
@@ -976,7 +978,7 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
     def blocking(self) -> "NotebookCatalog":
         """Return a blocking catalog that shares the names and texts read by this one. No
         request."""
-        catalog = NotebookCatalog(**self._options)
+        catalog = self._make_blocking()
         catalog.reader.known, catalog.reader.seen = self.known, self.seen
         return catalog
 
