@@ -38,36 +38,6 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = [
-    "Busy",
-    "CatalogError",
-    "Conflict",
-    "Forbidden",
-    "Gone",
-    "InUse",
-    "InvalidAspect",
-    "InvalidFile",
-    "InvalidInput",
-    "InvalidUrn",
-    "Misconfigured",
-    "MissingExtra",
-    "Misuse",
-    "NotFound",
-    "NotSignedIn",
-    "ReadOnly",
-    "ServerFault",
-    "StorageFault",
-    "StorageFull",
-    "Superseded",
-    "TimedOut",
-    "UnknownName",
-    "Unreachable",
-    "Unreadable",
-    "Unsupported",
-    "Untrusted",
-    "Unusable",
-]
-
 
 class CatalogError(Exception):
     """The base class of all errors; `str(error)` is a sentence that can be shown to people.

@@ -7,8 +7,6 @@ import tempfile
 import zlib
 from pathlib import Path
 
-__all__ = ["give_to_owner", "is_full", "keep_owner", "path_to_replace", "replace_file", "unpack"]
-
 _LONGEST = 60
 # A link, a socket, and what is gone meanwhile.
 _NOT_OPENED = (errno.ELOOP, errno.ENXIO, errno.ENOENT)

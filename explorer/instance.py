@@ -27,20 +27,6 @@ from explorer.version import __version__
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = [
-    "FULL_STATUS",
-    "HELD_STATUS",
-    "DirectoryInUse",
-    "Hold",
-    "Instance",
-    "ensure",
-    "find",
-    "hold",
-    "is_held",
-    "report_full_disk",
-    "socket_path",
-]
-
 HELD_STATUS = 3
 FULL_STATUS = 4
 """The exit status of a service whose disk is full, and whose log may have no room for a word."""

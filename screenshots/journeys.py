@@ -22,8 +22,6 @@ from explorer.tui.screens.entity import EntityView
 if TYPE_CHECKING:
     from explorer.tui.app import CatalogApp
 
-__all__ = ["JOURNEYS", "Journey", "Words", "settle"]
-
 _WIDE, _NARROW = (120, 36), (80, 24)
 _KEPT_SECONDS = 0.6
 """After this long a pause what was typed is kept as a draft."""

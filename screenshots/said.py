@@ -12,8 +12,6 @@ from typing import Final
 
 from textual.app import App
 
-__all__ = ["difference", "steady", "text_in", "text_of", "with_text"]
-
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _FRAME: Final = struct.Struct(">I4s")
 _CHECK_BYTES: Final = 4

@@ -30,8 +30,6 @@ from explorer import instance
 from explorer.client import AsyncCatalog
 from explorer.tui.app import CatalogApp
 
-__all__ = ["check", "check_all", "main", "sample_catalog", "seen"]
-
 HERE = Path(__file__).parent
 
 _LOOKS = 2

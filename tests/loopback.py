@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-__all__ = ["listening"]
-
 
 @asynccontextmanager
 async def listening(

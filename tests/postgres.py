@@ -12,8 +12,6 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import urlencode
 
-__all__ = ["BINARIES", "Cluster", "running_cluster", "running_pair"]
-
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 # The server refuses to run as root.
 _SWITCH = ("runuser", "-u", "postgres", "--") if os.geteuid() == 0 else ()

@@ -20,8 +20,6 @@ from urllib.parse import quote
 
 from tests.postgres import Cluster
 
-__all__ = ["Hindrance", "Relay", "frozen", "locked", "relayed", "silent"]
-
 
 class Relay:
     """A relay at work; `address` is the one that leads through it."""

@@ -14,8 +14,6 @@ import pytest
 
 from tests.datahub.environments import NotInstalled, install_s3
 
-__all__ = ["S3", "running_s3"]
-
 
 @dataclass(frozen=True, slots=True)
 class S3:

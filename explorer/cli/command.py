@@ -15,8 +15,6 @@ from explorer import config
 from explorer.errors import CatalogError, MissingExtra, StorageFault, Unreachable, Unusable
 from explorer.version import __version__
 
-__all__ = ["SECTIONS", "catalog", "run"]
-
 SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Find and read": {
         "search": (".entities", "Search the catalog for TEXT; the best matches come first."),

@@ -25,7 +25,6 @@ from explorer.cli import output
 from explorer.cli.options import OutputFormat, Target, column_at, read_existing
 from explorer.cli.output import (
     StyledTable,
-    TableColumn,
     confirm,
     line_text,
     note,
@@ -79,42 +78,11 @@ from explorer.sessions.undo import UndoOutcome, UndoQuestion, UndoSession
 from explorer.views.columns import earlier_words
 from explorer.views.diff import text_diff
 from explorer.views.journal import edit_place, journal_table, value_words
+from explorer.views.table import TableColumn
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
     from explorer.client.entity import Entity
-
-__all__ = [
-    "Change",
-    "DescribeOptions",
-    "EditRun",
-    "Labels",
-    "NamedLabel",
-    "as_record",
-    "carry_over",
-    "change_each",
-    "change_labels",
-    "check_labels",
-    "describe",
-    "describe_from_stdin",
-    "describe_in_editor",
-    "finish",
-    "go_through",
-    "hard_delete",
-    "keep_journal",
-    "print_effect",
-    "print_journal",
-    "read_stdin",
-    "read_urn_arguments",
-    "redo_edits",
-    "refuse_read_only",
-    "restore",
-    "show_description",
-    "show_labels",
-    "soft_delete",
-    "suggest_labels",
-    "undo_edits",
-]
 
 Change = Callable[["Catalog", str], Iterable[Edit]]
 """A function that changes one entity and yields each edit after it is made."""

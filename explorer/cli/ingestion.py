@@ -30,17 +30,6 @@ from explorer.metadata.files import MetadataFile, Refused
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
-__all__ = [
-    "Outcome",
-    "load_files",
-    "print_as_json",
-    "print_counts",
-    "print_refusals",
-    "progress",
-    "report_to",
-    "send",
-]
-
 # The client splits a batch into two concurrent requests of one or two hundred changes each.
 _BATCH = 400
 _YOUNG_OBJECTS = 20_000

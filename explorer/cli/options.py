@@ -25,46 +25,6 @@ if TYPE_CHECKING:
     from explorer.query.filters import Criterion, Filter
     from explorer.sessions.base import Session, SessionState
 
-__all__ = [
-    "ENTITY",
-    "WORDS",
-    "DatasetChoice",
-    "OutputFormat",
-    "Period",
-    "Target",
-    "catalog_options",
-    "check_forms",
-    "column_at",
-    "column_option",
-    "complete_profiles",
-    "dataset_options",
-    "dry_run",
-    "entities",
-    "entity",
-    "env_option",
-    "filter_option",
-    "find_aspects",
-    "format_options",
-    "kept_in",
-    "new_file",
-    "optional_entity",
-    "own_urn",
-    "period_options",
-    "progress_bar",
-    "read_actor_names",
-    "read_existing",
-    "read_filters",
-    "read_label_names",
-    "read_names",
-    "read_urn",
-    "registry_file",
-    "require_any",
-    "token_file",
-    "try_read_names",
-    "urns",
-    "warn_of_password",
-]
-
 OutputFormat = Literal["csv", "json", "urns"]
 
 _FORMAT_HELP: Final[dict[OutputFormat, str]] = {

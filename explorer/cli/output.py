@@ -26,31 +26,6 @@ if TYPE_CHECKING:
 
     from explorer.client import Catalog
 
-__all__ = [
-    "EDITED",
-    "UNLIMITED",
-    "Cell",
-    "StyledTable",
-    "Table",
-    "TableColumn",
-    "as_objects",
-    "block_text",
-    "confirm",
-    "escape_json",
-    "line_text",
-    "note",
-    "notes",
-    "print_diff",
-    "print_exactly",
-    "print_json",
-    "print_table",
-    "print_urns",
-    "progress_bars",
-    "results",
-    "show",
-    "words",
-]
-
 EDITED = "✎"
 """The mark before a text that people edited, as opposed to an ingested one."""
 

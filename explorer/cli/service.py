@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING
 from explorer.errors import CatalogError
 from explorer.files import is_full
 from explorer.instance import FULL_STATUS, HELD_STATUS, DirectoryInUse
-from explorer.server import Retention, serve_embedded
-from explorer.server.retention import LEAST_DOCUMENT_DAYS
+from explorer.server import serve_embedded
+from explorer.server.retention import LEAST_DOCUMENT_DAYS, Retention
 
 if TYPE_CHECKING:
     from explorer.metadata.proposal import Proposal
-
-__all__ = ["main"]
 
 _FAILED_STATUS = 2
 

@@ -20,16 +20,6 @@ from explorer.errors import CatalogError
 if TYPE_CHECKING:
     from explorer.client import Catalog
 
-__all__ = [
-    "complete_aspects",
-    "complete_columns",
-    "complete_filters",
-    "complete_paths",
-    "complete_types",
-    "complete_urns",
-    "completion",
-]
-
 LIMIT_SECONDS: Final = 1.5
 """The time limit of a completion, unless `CATALOG_COMPLETION_SECONDS` is set."""
 

@@ -17,15 +17,6 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from explorer.errors import Misuse
 
-__all__ = [
-    "BlockingFace",
-    "SharedThreadFace",
-    "blocking",
-    "blocking_iterator",
-    "of_catalog",
-    "plain",
-]
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 

@@ -17,8 +17,6 @@ import orjson
 
 from explorer.client.transport import Request
 
-__all__ = ["AnswerCache"]
-
 _FORMAT: Final = 1
 _MAX_BYTES: Final = 64 << 20
 _MAX_ANSWERS: Final = 20_000

@@ -21,8 +21,6 @@ from explorer.client.undo import UndoMethods
 from explorer.errors import Misuse
 from explorer.metadata.registry import Registry
 
-__all__ = ["AsyncCatalog", "Catalog", "CatalogOnLoop"]
-
 _T = TypeVar("_T")
 
 

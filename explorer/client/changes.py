@@ -16,8 +16,6 @@ from explorer.errors import Busy, InvalidInput, ServerFault, Unreachable, Unread
 from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.urn import Urn
 
-__all__ = ["ChangeLogMethods", "EventReader", "change_query", "changes_request", "parse_changes"]
-
 ChangeQuery = str
 """The part of a query string that selects changes; each parameter begins with `&`."""
 

@@ -40,15 +40,6 @@ if TYPE_CHECKING:
     from explorer.query import Completion
     from explorer.query.fields import FilterField
 
-__all__ = [
-    "CompletionMethods",
-    "autocomplete_request",
-    "interleave",
-    "parse_autocomplete",
-    "parse_suggestions",
-    "suggest_request",
-]
-
 _PROPERTIES = """
 query searchAcrossEntities($input: SearchAcrossEntitiesInput!) {
   searchAcrossEntities(input: $input) {

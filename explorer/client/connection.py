@@ -66,21 +66,6 @@ from explorer.metadata.registry import Registry, load_registry
 if TYPE_CHECKING:
     from explorer.client.cache import AnswerCache
 
-__all__ = [
-    "Abilities",
-    "CatalogMethods",
-    "Connection",
-    "Exchange",
-    "KnownCatalog",
-    "LatestOnly",
-    "Offline",
-    "Watching",
-    "config_request",
-    "gather_limited",
-    "in_chunks",
-    "read_abilities",
-]
-
 _T = TypeVar("_T")
 _NUMBERS = re.compile(r"\d+")
 _LOST = (

@@ -9,18 +9,6 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-__all__ = [
-    "BLOCK_LIMIT",
-    "LINE_LIMIT",
-    "block",
-    "counted",
-    "has_words",
-    "hidden_count",
-    "line",
-    "moment",
-    "visible",
-]
-
 # C0 except tab and newline, DEL, C1, and the characters that reorder or hide text.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"

@@ -15,46 +15,6 @@ from explorer.metadata.fieldpath import earlier_paths, encode_column_urn, writte
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
-__all__ = [
-    "COLUMNS",
-    "LABEL_KINDS",
-    "NAMES",
-    "OWNERS",
-    "PARENTS",
-    "PROPAGATION",
-    "TAGS",
-    "TERMS",
-    "EditTarget",
-    "EditableField",
-    "Expectation",
-    "LabelKind",
-    "LabelWhat",
-    "Mutation",
-    "TextConflict",
-    "at_present_paths",
-    "check_ownership",
-    "check_replacement",
-    "column_info",
-    "column_parts",
-    "column_text",
-    "deprecation",
-    "deprecation_of",
-    "domains_of",
-    "earlier_entries",
-    "edit_target",
-    "held_text",
-    "link_parts",
-    "links_of",
-    "listed",
-    "place_of",
-    "source_of",
-    "stored_description",
-    "urns_of",
-    "with_column",
-    "with_moved",
-    "with_source",
-]
-
 COLUMNS = "editableSchemaMetadata"
 """The aspect that holds people's descriptions and labels of columns."""
 _INFOS = "editableSchemaFieldInfo"

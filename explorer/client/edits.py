@@ -67,8 +67,6 @@ from explorer.metadata.aspects import InstitutionalMemory, Link, read_aspect
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
-__all__ = ["SCHEMA", "EditMethods", "LabelMethods", "LinkMethods", "paths_in", "resource_of"]
-
 # How long a cancelled edit may still take to finish.
 _GRACE_SECONDS = 5.0
 _LINKS = "institutionalMemory"

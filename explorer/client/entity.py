@@ -44,27 +44,6 @@ from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
-__all__ = [
-    "SUMMARY_ASPECTS",
-    "AspectRead",
-    "Column",
-    "Entity",
-    "EntityMethods",
-    "Schema",
-    "aspect_request",
-    "entities_request",
-    "entity_request",
-    "int_or",
-    "legacy_entity_request",
-    "parse_aspect",
-    "parse_config",
-    "parse_entities",
-    "parse_entity",
-    "parse_legacy_entity",
-    "parse_value",
-    "parse_wrapper",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Column:

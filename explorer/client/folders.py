@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from explorer.client.records import BrowsePage
     from explorer.metadata.registry import Registry
 
-__all__ = [
-    "EntryPage",
-    "EntrySource",
-    "FixedSource",
-    "FolderEntry",
-    "FolderPath",
-    "TypesSource",
-    "natural_order",
-    "paths_to",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:

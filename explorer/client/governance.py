@@ -17,8 +17,6 @@ from explorer.errors import Conflict, InvalidInput, NotFound
 from explorer.metadata.names import is_name, singular
 from explorer.metadata.urn import Urn
 
-__all__ = ["GOVERNED", "GovernanceMethods", "Governed", "find_namesake", "new_aspects", "new_id"]
-
 Governed = Literal["tag", "glossaryTerm", "glossaryNode", "domain", "dataProduct"]
 """A type of entity that other entities are organized by."""
 

@@ -16,8 +16,6 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import assertion_name
 from explorer.metadata.urn import Urn
 
-__all__ = ["HealthMethods"]
-
 _COMPLETE = "COMPLETE"
 _PASSED = ("SUCCESS",)
 _FAILED = ("FAILURE", "ERROR")

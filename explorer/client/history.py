@@ -18,8 +18,6 @@ from explorer.client.transport import REFUSALS, Json, Request, as_object
 from explorer.errors import InvalidInput, NotFound, ServerFault, Unreadable
 from explorer.metadata.urn import Urn
 
-__all__ = ["HistoryMethods", "parse_versions", "versions_request"]
-
 
 def versions_request(urn: Urn, name: str, newest: int, start: int, count: int) -> Request:
     """Return a request to our own service for the versions of an aspect up to a number, newest

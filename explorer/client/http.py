@@ -30,8 +30,6 @@ from explorer.client.transport import (
 from explorer.errors import CatalogError, InvalidInput, Misconfigured, Untrusted
 from explorer.files import unpack
 
-__all__ = ["HttpTransport"]
-
 _HEADERS = {"X-RestLi-Protocol-Version": "2.0.0", "Accept": "application/json"}
 _MAX_CONNECTIONS = 20
 _CONNECT_SECONDS = 5.0

@@ -38,21 +38,6 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.structured_properties import ASSIGNMENTS
 from explorer.metadata.urn import Urn
 
-__all__ = [
-    "AspectMethods",
-    "ConditionalWrites",
-    "LoadInterrupted",
-    "aspect_value",
-    "cut",
-    "ingest_batch_request",
-    "ingest_request",
-    "parse_deleted",
-    "parse_references",
-    "parse_rollback",
-    "parse_runs",
-    "size_bytes",
-]
-
 MAX_BATCH = 200
 """The maximum number of proposals in a batch."""
 MAX_BODY_BYTES = 16 * 1024 * 1024

@@ -23,27 +23,6 @@ from explorer.errors import StorageFault
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 
-__all__ = [
-    "JOURNAL",
-    "SESSION",
-    "Journal",
-    "JournalEntry",
-    "JournalSave",
-    "entries_with",
-    "held_labels",
-    "is_undone",
-    "last_save",
-    "last_undo",
-    "not_offered",
-    "one_save",
-    "run_name",
-    "save_in_progress",
-    "saves_of",
-    "standing_part",
-    "undo_depth",
-    "undone_in",
-]
-
 JOURNAL: Final = "journal.jsonl"
 """The name of the journal file in the state directory, which all front ends use."""
 # Older versions recorded in this file which edits were undone.

@@ -25,17 +25,6 @@ from explorer.errors import InvalidInput, InvalidUrn, ServerFault
 from explorer.metadata.registry import Registry, Relationship
 from explorer.metadata.urn import Urn
 
-__all__ = [
-    "LineageBuilder",
-    "LineageMethods",
-    "add_lineage_page",
-    "lineage_request",
-    "parse_lineage",
-    "parse_lineage_page",
-    "parse_relationships",
-    "relationships_request",
-]
-
 # A little less than the client's timeout of 30 seconds.
 _SERVER_SECONDS = 25.0
 _MOST_EDGES = 2_000_000

@@ -23,20 +23,6 @@ from explorer.client.blocking_face import BlockingFace
 from explorer.client.transport import REFUSALS
 from explorer.errors import InvalidInput, ServerFault
 
-__all__ = [
-    "WINDOW",
-    "ByScroll",
-    "ByStart",
-    "FirstThatWorks",
-    "Pager",
-    "Pages",
-    "PagesAt",
-    "Portion",
-    "RankedPages",
-    "Walk",
-    "as_pages",
-]
-
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 

@@ -62,34 +62,6 @@ from explorer.query.filters import DOCUMENTED, Condition, Criterion, Filter
 if TYPE_CHECKING:
     from explorer.query import Order
 
-__all__ = [
-    "MOST_COMPARED",
-    "FilterMethods",
-    "SearchMethods",
-    "SearchParameters",
-    "SeveralNamed",
-    "browse_paths_request",
-    "browse_request",
-    "counts_request",
-    "entity_symbol",
-    "entity_types_from",
-    "filter_from",
-    "graphql_data",
-    "list_urns_request",
-    "only_named",
-    "parse_browse",
-    "parse_browse_paths",
-    "parse_counts",
-    "parse_scroll",
-    "parse_scroll_graphql",
-    "parse_search",
-    "parse_urns",
-    "scroll_graphql_request",
-    "scroll_request",
-    "search_request",
-    "with_removed",
-]
-
 
 def filter_from(condition: Filter | str | None, registry: Registry) -> Filter:
     """Return a filter; text is parsed as the query language. Raises `InvalidInput`."""

@@ -17,8 +17,6 @@ from explorer.client.transport import Answer, Request, is_local, mask_url, proxy
 from explorer.config import SignIn
 from explorer.errors import InvalidInput, Misconfigured, NotSignedIn, Unreachable, Unreadable
 
-__all__ = ["DeviceCode", "SignInOffer", "begin", "find_offer", "finish", "renew"]
-
 _DISCOVERY = "/.well-known/openid-configuration"
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _TIMEOUT_SECONDS = 30.0

@@ -13,8 +13,6 @@ from explorer.errors import Conflict, Forbidden
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
-__all__ = ["TextSourceMethods"]
-
 _ATTEMPTS = 5
 
 

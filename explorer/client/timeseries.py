@@ -22,8 +22,6 @@ from explorer.metadata.aspects import moment_of
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 
-__all__ = ["TimeseriesMethods", "parse_timeseries", "timeseries_request"]
-
 
 def timeseries_request(
     urn: Urn,

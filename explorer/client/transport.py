@@ -37,44 +37,6 @@ from explorer.errors import (
 )
 from explorer.metadata.proposal import millis_of
 
-__all__ = [
-    "GRAPHQL_PATH",
-    "REFUSALS",
-    "UNIX",
-    "Answer",
-    "Json",
-    "NeverSent",
-    "Request",
-    "Retry",
-    "Secret",
-    "StoppedListening",
-    "Streamed",
-    "Streaming",
-    "Transport",
-    "action",
-    "as_object",
-    "base_url",
-    "error_of_answer",
-    "error_of_graphql",
-    "graphql_request",
-    "is_graphql",
-    "is_local",
-    "lost_connection",
-    "mask_url",
-    "millis",
-    "nobody_there",
-    "of_aspects",
-    "parse_retry_after",
-    "part_login",
-    "read_as",
-    "too_long",
-    "too_slow",
-    "type_fields_request",
-    "unreadable",
-    "unusable_proxy",
-    "value_of",
-]
-
 _FARTHEST_SECONDS = 86_400.0
 
 

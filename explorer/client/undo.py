@@ -36,8 +36,6 @@ from explorer.errors import CatalogError, Forbidden, InvalidInput, NotFound
 from explorer.metadata.fieldpath import ColumnPaths
 from explorer.metadata.urn import Urn
 
-__all__ = ["UndoMethods"]
-
 # Aspects that a server adds by itself to an entity that was just created.
 _ADDED_BY_SERVERS = frozenset({"status", "browsePaths", "browsePathsV2", "dataPlatformInstance"})
 _DELETE_DOMAIN = "mutation deleteDomain($urn: String!) { deleteDomain(urn: $urn) }"

@@ -12,8 +12,6 @@ from pathlib import Path
 from explorer.config.files import lock_file, read_private, state_dir, write_private
 from explorer.errors import Unusable
 
-__all__ = ["note_catalog", "state_keys", "state_name"]
-
 _KINDS = ("concepts", "drafts", "loads", "searches", "visits")
 """The directories in which a catalog has a directory or a file that is named by `state_name`."""
 

@@ -9,17 +9,6 @@ from typing import Literal
 from explorer.errors import InvalidFile, StorageFault
 from explorer.files import replace_file
 
-__all__ = [
-    "cache_dir",
-    "config_dir",
-    "data_dir",
-    "lock_file",
-    "read_private",
-    "remove_private",
-    "state_dir",
-    "write_private",
-]
-
 _APP = "catalog-explorer"
 
 

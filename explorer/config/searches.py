@@ -11,8 +11,6 @@ from explorer.config.catalogs import state_name
 from explorer.config.files import lock_file, read_private, state_dir, write_private
 from explorer.errors import InvalidFile, StorageFault, Unusable
 
-__all__ = ["SavedSearch", "SearchFile", "SearchStore"]
-
 _RECENT: Final = 30
 _NAMED: Final = 500
 

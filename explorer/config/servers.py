@@ -61,34 +61,6 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = [
-    "EMBEDDED",
-    "ENVIRONMENT",
-    "NO_TOKEN",
-    "ConnectionProfile",
-    "ConnectionProfiles",
-    "Drafting",
-    "ServerSettings",
-    "SignIn",
-    "Signs",
-    "TokenSource",
-    "change_profiles",
-    "check_name",
-    "check_token",
-    "forget_token",
-    "identity",
-    "identity_of_directory",
-    "keep_sign_in",
-    "keep_token",
-    "keep_user",
-    "profiles_file",
-    "read_profiles",
-    "server",
-    "token_of",
-    "user_of",
-    "user_urn",
-]
-
 # Only what every reader of addresses takes apart in the same way.
 _PLAIN = re.compile(
     r"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(/[a-z0-9._~%/-]*)?",

@@ -29,15 +29,14 @@ if TYPE_CHECKING:
         Side,
         WalkLimits,
         column_graph,
-        column_urn,
         lineage_graph,
         merged,
         read_columns,
         read_lineage,
-        split_column,
         walk,
     )
     from explorer.graph.nodes import contracted, matches, select
+    from explorer.metadata.fieldpath import column_urn, split_column
 
 __all__ = [
     "Affected",

@@ -33,26 +33,6 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog, Catalog
 
-__all__ = [
-    "Affected",
-    "Ancestor",
-    "AsyncGraphs",
-    "Certainty",
-    "Graphs",
-    "Grouping",
-    "Impact",
-    "Paths",
-    "QueryUsage",
-    "common_ancestors",
-    "cycles",
-    "find_common_ancestors",
-    "find_impact",
-    "find_paths",
-    "impact_of",
-    "read_usage",
-    "shortest_paths",
-]
-
 _ASPECT = "datasetUsageStatistics"
 _AT_ONCE = 16
 

@@ -12,16 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = [
-    "Mesh",
-    "Pair",
-    "assign_layers",
-    "count_between",
-    "make_mesh",
-    "order_layers",
-    "turn_back_edges",
-]
-
 Pair = tuple[int, int]
 
 

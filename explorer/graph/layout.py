@@ -36,17 +36,6 @@ from explorer.graph.layers import (
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = [
-    "Box",
-    "Layout",
-    "Point",
-    "Route",
-    "Size",
-    "Spacing",
-    "lay_out",
-    "lay_out_pairs",
-]
-
 N = TypeVar("N", bound=Hashable)
 
 Size = tuple[float, float]

@@ -52,24 +52,6 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
-__all__ = [
-    "COLUMN_ASPECTS",
-    "Extent",
-    "Side",
-    "WalkLimits",
-    "certain_columns",
-    "column_graph",
-    "column_urn",
-    "columns_along",
-    "lineage_graph",
-    "merged",
-    "read_columns",
-    "read_columns_between",
-    "read_lineage",
-    "split_column",
-    "walk",
-]
-
 Extent = Literal["BOTH", "DOWNSTREAM", "UPSTREAM"]
 
 

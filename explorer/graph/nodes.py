@@ -17,22 +17,6 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog
 
-__all__ = [
-    "DETAIL_ASPECTS",
-    "FIELDS",
-    "attributes_of",
-    "check_directed",
-    "contracted",
-    "details",
-    "distinctions",
-    "distinguish_names",
-    "identity",
-    "kind_and_platform",
-    "matches",
-    "read_details",
-    "select",
-]
-
 DETAIL_ASPECTS = (*SUMMARY_ASPECTS, "glossaryTerms", "domains")
 """The aspects needed for `details`."""
 

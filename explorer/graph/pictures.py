@@ -15,23 +15,6 @@ from explorer.graph.nodes import check_directed, distinguish_names, kind_and_pla
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = [
-    "COLOURS",
-    "PictureContent",
-    "State",
-    "box_size",
-    "colour",
-    "curve",
-    "label",
-    "nearest",
-    "shorten_name",
-    "state",
-    "text_width",
-    "to_dot",
-    "to_mermaid",
-    "to_svg",
-]
-
 State = Literal["plain", "removed", "ghost"]
 
 _NO_CHARACTER = re.compile("[\ud800-\udfff\ufffe\uffff]")

@@ -27,8 +27,6 @@ from explorer.metadata.registry import (
     SearchKind,
 )
 
-__all__ = ["derive"]
-
 # Kinds that free text looks into unless the model says otherwise.
 _QUERIED = frozenset({"TEXT", "TEXT_PARTIAL", "WORD_GRAM", "URN", "URN_PARTIAL"})
 # The kind of a searchable field that names none, by its type in Avro.

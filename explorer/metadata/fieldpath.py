@@ -15,18 +15,6 @@ from urllib.parse import unquote
 
 from explorer.errors import InvalidInput
 
-__all__ = [
-    "ColumnEdge",
-    "ColumnPaths",
-    "FieldPath",
-    "column_edges",
-    "column_urn",
-    "earlier_paths",
-    "encode_column_urn",
-    "split_column",
-    "written_entries",
-]
-
 _V2_MARK = "[version=2.0]"
 _TOKEN = re.compile(r"(?:\[[^\]]*\]|[^.\[]|\[(?![^\]]*\]))+")
 

@@ -33,15 +33,6 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = [
-    "MetadataFile",
-    "Refused",
-    "UntilDamage",
-    "decompress",
-    "read_file",
-    "read_record",
-]
-
 _MARK = "pegasus2avro."
 _CHUNK: Final = 1 << 20
 # Small, because it is decompressed at once, to a thousand times its size and more.

@@ -8,17 +8,6 @@ from explorer.metadata.aspects import asserted_columns, asserted_entity
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 
-__all__ = [
-    "NAME_ASPECTS",
-    "assertion_name",
-    "display_name",
-    "is_name",
-    "natural_key",
-    "ownership",
-    "plural",
-    "singular",
-]
-
 # Where names are told, best first: what a person edited, then what was ingested.
 _TOLD = (
     ("editableDatasetProperties", "name"),

@@ -26,8 +26,6 @@ from explorer.errors import Conflict, InvalidAspect, InvalidInput
 from explorer.metadata.aspects import without_nulls
 from explorer.metadata.registry import Field, Registry, read_type, urn_fields
 
-__all__ = ["PatchTarget", "Patcher", "ValueShape", "read_patch"]
-
 _MAX_LOOKS = 10_000_000
 _MAX_BYTES = 64 * 1024 * 1024
 

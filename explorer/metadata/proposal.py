@@ -12,20 +12,6 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.registry import Registry, urn_of_key
 from explorer.metadata.urn import Urn
 
-__all__ = [
-    "CONDITION_HEADERS",
-    "NO_RUN",
-    "ChangeType",
-    "Condition",
-    "Proposal",
-    "make_proposal",
-    "millis_of",
-    "read_auditor",
-    "read_condition",
-    "read_proposal",
-    "read_system",
-]
-
 NO_RUN = "no-run-id-provided"
 """The run id that DataHub stores for a write that is not part of an ingestion run."""
 

@@ -26,24 +26,6 @@ import msgspec
 from explorer.errors import InvalidInput, InvalidUrn, UnknownName
 from explorer.metadata.urn import Urn
 
-__all__ = [
-    "Aspect",
-    "Edge",
-    "EntityType",
-    "Field",
-    "Record",
-    "Registry",
-    "Relationship",
-    "SearchField",
-    "edges_of",
-    "key_value",
-    "load_registry",
-    "places",
-    "reach",
-    "urn_fields",
-    "urn_of_key",
-]
-
 _PACKAGE = "com.linkedin."
 
 

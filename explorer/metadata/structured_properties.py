@@ -14,18 +14,6 @@ from msgspec import Struct
 from explorer.errors import InvalidAspect, InvalidUrn
 from explorer.metadata.urn import Urn
 
-__all__ = [
-    "ASSIGNMENTS",
-    "DEFINITION",
-    "PREFIX",
-    "Definition",
-    "assigned_fields",
-    "check_assignment",
-    "field_name",
-    "plain_value",
-    "read_definition",
-]
-
 ASSIGNMENTS = "structuredProperties"
 """The aspect of an entity with the values that it has."""
 DEFINITION = "propertyDefinition"

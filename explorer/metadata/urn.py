@@ -13,8 +13,6 @@ from urllib.parse import quote
 
 from explorer.errors import InvalidUrn
 
-__all__ = ["MAX_URN_BYTES", "UNKNOWN_ACTOR", "Urn"]
-
 MAX_URN_BYTES = 512
 UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
 """The actor of a change that nobody signed for."""

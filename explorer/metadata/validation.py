@@ -14,8 +14,6 @@ from explorer.errors import InvalidAspect, InvalidUrn
 from explorer.metadata.registry import Record, Registry, places, reach, read_type, urn_fields
 from explorer.metadata.urn import Urn
 
-__all__ = ["Validator", "required_fields"]
-
 _Check = Callable[[Any], None]
 
 _INT = 2**31

@@ -89,15 +89,6 @@ if TYPE_CHECKING:
     from explorer.query import Order
     from explorer.sources.run import RunOutcome, RunPlan
 
-__all__ = [
-    "AddedTable",
-    "AsyncNotebookCatalog",
-    "CatalogReader",
-    "KnownNames",
-    "NotebookCatalog",
-    "Server",
-]
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 

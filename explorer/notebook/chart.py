@@ -30,17 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-__all__ = [
-    "COLOURS",
-    "DARK",
-    "LIGHT",
-    "Palette",
-    "PanelChart",
-    "ShownChart",
-    "Zone",
-    "label",
-]
-
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 """Six colours of the palette of Okabe and Ito, distinguishable with any colour vision."""
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from explorer.notebook.catalog import NotebookCatalog
     from explorer.notebook.widgets.explorer import Explorer
 
-__all__ = ["DraftsTable", "KeptDraft", "find_unchanged", "read_drafts"]
-
 
 def find_unchanged(drafts: Drafts, stored: StoredDraft) -> StoredDraft:
     """Return a draft as it is on disk. Raises `NotFound` if it was saved, discarded or changed

@@ -83,28 +83,6 @@ if TYPE_CHECKING:
     from explorer.metadata.aspects import AuditStamp
     from explorer.notebook.catalog import NotebookCatalog
 
-__all__ = [
-    "Blame",
-    "ChangesTable",
-    "ColumnChanges",
-    "EditedEntity",
-    "EditsTable",
-    "EntityPage",
-    "History",
-    "JournalTable",
-    "Owners",
-    "Runs",
-    "TextsSeen",
-    "VersionDiff",
-    "edited_text",
-    "names_of",
-    "read_diff",
-    "read_history",
-    "role_of",
-    "to_undoable",
-]
-
-
 _MOST_KEPT = 1_000
 _MOST_DAYS = 36_500
 

@@ -43,15 +43,6 @@ if TYPE_CHECKING:
     from explorer.notebook.widgets.lineage import LineageWidget
     from explorer.views.parts import Tone
 
-__all__ = [
-    "ColumnLineage",
-    "EntityLineage",
-    "ImpactTable",
-    "PathList",
-    "read_column_lineage",
-    "read_lineage",
-]
-
 _MOST_WAYS = 20
 
 

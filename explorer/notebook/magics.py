@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["CatalogMagics", "Described", "ProfilesTable"]
-
 State = Literal["saved", "unchanged", "tried", "conflict"]
 
 _WORDS: dict[State, str] = {

@@ -41,16 +41,6 @@ from explorer.views.parts import (
 if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
 
-__all__ = [
-    "difference_lines",
-    "markdown_line_tree",
-    "markdown_tree",
-    "parts_of",
-    "plain_markdown",
-    "safe_markdown",
-    "safe_markdown_line",
-]
-
 _TAGS = {
     *("a", "blockquote", "br", "code", "del", "em", "hr", "li", "ol", "p", "pre", "s", "strong"),
     *("h4", "h5", "h6", "table", "tbody", "td", "th", "thead", "tr", "ul"),

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from explorer.client.blocking_face import BlockingFace
     from explorer.stewardship.documentation import Progress
 
-__all__ = ["counting", "each", "steps", "with_progress"]
-
 _T = TypeVar("_T")
 
 _QUIET_SECONDS = 1.0

@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from explorer.notebook.catalog import NotebookCatalog
     from explorer.query.filters import Filter
 
-__all__ = [
-    "ColumnPage",
-    "ColumnsTable",
-    "SchemaComparison",
-    "SchemaTable",
-    "description_cell",
-    "earlier_note",
-    "read_columns_named",
-    "schema_table",
-]
-
 # What the name, the kind and the columns of a dataset are read from.
 _ASPECTS = (
     *("datasetKey", "datasetProperties", "schemaMetadata", "editableSchemaMetadata"),

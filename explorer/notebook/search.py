@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from explorer.query import Order
     from explorer.query.filters import Filter
 
-__all__ = ["EDITED", "BrowsedFolder", "Question", "SearchResults", "make_folder", "make_results"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BrowsedFolder(ShownTable, BrowsePage):

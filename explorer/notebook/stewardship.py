@@ -51,24 +51,6 @@ if TYPE_CHECKING:
     from explorer.notebook.widgets.stewardship import ReviewWidget, WorklistWidget
     from explorer.stewardship.documentation import Progress
 
-__all__ = [
-    "AppliedTable",
-    "ChangesetTable",
-    "ConceptTable",
-    "CoverageTable",
-    "CoverageTrendChart",
-    "Documentation",
-    "DraftingTable",
-    "FeedTable",
-    "LoadTable",
-    "NotebookStewardship",
-    "ProjectPlanTable",
-    "ProposalsTable",
-    "WorklistTable",
-    "frame_entries",
-    "load_table",
-]
-
 _P = ParamSpec("_P")
 _S = TypeVar("_S")
 _T = TypeVar("_T")

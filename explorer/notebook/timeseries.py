@@ -57,16 +57,6 @@ if TYPE_CHECKING:
     from explorer.notebook.entity import EntityPage
     from explorer.notebook.widgets.usage_controls import UsageControls
 
-__all__ = [
-    "ProfileChart",
-    "UsageChart",
-    "Window",
-    "histogram",
-    "quantiles",
-    "shares",
-    "users_of",
-]
-
 _MOST_ROWS = 20
 _MOST_USERS = 10
 _MOST_QUERIES = 5

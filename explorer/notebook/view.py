@@ -41,19 +41,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from itables.widget import ITable
 
-__all__ = [
-    "AS_WRITTEN",
-    "MOST_ROWS",
-    "NamedRecords",
-    "Shown",
-    "ShownTable",
-    "draw_html",
-    "draw_text",
-    "grid_parts",
-    "table_parts",
-    "values_of",
-]
-
 MOST_ROWS = 60
 """How many rows of a table are drawn."""
 

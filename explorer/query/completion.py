@@ -22,8 +22,6 @@ from explorer.query.tokens import (
     skip_space,
 )
 
-__all__ = ["Completion", "FacetLike", "FacetValueLike", "complete", "value_at"]
-
 _URN: Final = "urn:li:"
 _NO_NAMES: Final[Mapping[str, str]] = {}
 # Generated ids, such as UUIDs.

@@ -11,19 +11,6 @@ from explorer.metadata.registry import Registry, SearchField
 from explorer.metadata.structured_properties import PREFIX
 from explorer.query.filters import DOCUMENTED, Criterion
 
-__all__ = [
-    "ALIASES",
-    "DESCRIPTIONS",
-    "ENTITY_TYPE",
-    "STATE",
-    "STATES",
-    "USE",
-    "FieldGuide",
-    "FilterField",
-    "Nature",
-    "guide_to",
-]
-
 Nature = Literal["text", "urn", "number", "date", "boolean", "type"]
 
 ENTITY_TYPE: Final = "_entityType"

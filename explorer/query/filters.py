@@ -6,8 +6,6 @@ from typing import Any, Literal, get_args
 
 from explorer.errors import InvalidInput
 
-__all__ = ["CONDITIONS", "DOCUMENTED", "Condition", "Criterion", "Filter", "all_of"]
-
 Condition = Literal[
     "CONTAIN",
     "END_WITH",

@@ -18,8 +18,6 @@ from explorer.query.filters import Criterion, Filter, all_of
 from explorer.query.syntax import read_filter, write_filter
 from explorer.query.tokens import FilterSyntax, TextPart, TextPartKind, split_parts
 
-__all__ = ["SearchText", "condition_fault", "condition_text"]
-
 
 @dataclass(frozen=True, slots=True)
 class SearchText:

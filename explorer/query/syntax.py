@@ -29,18 +29,6 @@ from explorer.query.tokens import (
     starts_range,
 )
 
-__all__ = [
-    "Order",
-    "ParsePosition",
-    "Reading",
-    "read_filter",
-    "read_sort",
-    "spell_field",
-    "spell_values",
-    "write_filter",
-    "write_sort",
-]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MILLIS: Final = 86_400_000
 _DAYS = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?", re.ASCII)

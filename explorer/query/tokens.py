@@ -16,26 +16,6 @@ import msgspec
 from explorer.errors import InvalidInput
 from explorer.query.fields import FieldGuide
 
-__all__ = [
-    "FIELD",
-    "IN",
-    "IS_NULL",
-    "KEYWORD",
-    "OPERATOR",
-    "Atom",
-    "FieldToken",
-    "FilterSyntax",
-    "TextPart",
-    "Token",
-    "is_bare",
-    "query_tokens",
-    "quote_value",
-    "scan_atom",
-    "skip_space",
-    "split_parts",
-    "starts_range",
-]
-
 # Characters of text shown on either side of the error.
 _AROUND = 36
 

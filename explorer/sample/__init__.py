@@ -23,8 +23,6 @@ from explorer.sample.entities import (
 from explorer.sample.timeseries import profiles, usage
 from explorer.sample.warehouse import Days, load_warehouse
 
-__all__ = ["SAMPLE_RUN_ID", "sample_proposals"]
-
 SAMPLE_RUN_ID = "sample-catalog"
 
 

@@ -23,22 +23,6 @@ from explorer.sample.warehouse import (
     user,
 )
 
-__all__ = [
-    "chart_inputs",
-    "containers",
-    "datasets",
-    "health",
-    "owner_urn",
-    "ownership_value",
-    "people",
-    "pipelines",
-    "platforms",
-    "removals",
-    "reports",
-    "tags_value",
-    "vocabulary",
-]
-
 _RELATED = {"~": "relatedTerms", ">": "hasRelatedTerms", "<": "isRelatedTerms"}
 
 

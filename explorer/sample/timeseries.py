@@ -42,8 +42,6 @@ from explorer.sample.warehouse import (
     user,
 )
 
-__all__ = ["profiles", "read_values", "usage"]
-
 
 class RisingNulls(NamedTuple):
     """A share of empty values that rises from `since` days ago up to `share` today."""

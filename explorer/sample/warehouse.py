@@ -35,24 +35,6 @@ from msgspec import structs
 from explorer.errors import InvalidInput
 from explorer.metadata import Urn
 
-__all__ = [
-    "HISTORY_DAYS",
-    "AspectEdit",
-    "Changes",
-    "Days",
-    "SampleColumn",
-    "SampleTable",
-    "Warehouse",
-    "audit_stamp",
-    "data_type",
-    "load_warehouse",
-    "read_data",
-    "read_tables",
-    "rows",
-    "user",
-    "with_field_paths",
-]
-
 # `avro` is the type name in a v2 field path, whatever the platform.
 _TABLE = """
 kind     type     avro     postgres       snowflake      kafka             s3             dbt

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from explorer.server.search import SearchEngine
     from explorer.server.store import Store
 
-__all__ = ["Retention", "create_app", "serve", "serve_embedded"]
-
 T = TypeVar("T")
 
 _KEPT = Retention()

@@ -14,8 +14,6 @@ import orjson
 from explorer.server.json_log import now
 from explorer.server.restli import RequestContext
 
-__all__ = ["AccessLog", "LogFormat"]
-
 LogFormat = Literal["text", "json"]
 
 # The query parameters whose values are logged: names and numbers of the catalog. The value of any

@@ -45,8 +45,6 @@ from explorer.server.routes.status import DocumentationRoutes, Metrics, StatusRo
 from explorer.server.routes.stewardship import StewardshipRoutes
 from explorer.server.routes.timeline import TimelineRoutes
 
-__all__ = ["HAS_LEFT", "Service"]
-
 _log = logging.getLogger("explorer.server")
 
 HAS_LEFT = "has_left"

@@ -24,8 +24,6 @@ import msgspec
 from explorer.errors import CatalogError, StorageFault
 from explorer.server.restli import RequestContext, decode
 
-__all__ = ["AUDIT_FILE", "AuditFile", "AuditLog", "AuditRecord", "AuditSink", "read_records"]
-
 AUDIT_FILE = "audit.jsonl"
 Outcome = Literal["done", "refused", "failed"]
 

@@ -35,30 +35,6 @@ from explorer.errors import (
 from explorer.files import keep_owner, replace_file
 from explorer.server.failures import RequestRefusal
 
-__all__ = [
-    "ANONYMOUS",
-    "OPEN_PATHS",
-    "ROLES",
-    "TOKENS_FILE",
-    "Access",
-    "Gate",
-    "Keyring",
-    "RateLimit",
-    "Role",
-    "SharedKeyring",
-    "SharedTokens",
-    "Token",
-    "TokenFile",
-    "TokenIssuer",
-    "TokenStore",
-    "create_token",
-    "is_loopback",
-    "read_tokens",
-    "read_uses",
-    "revoke_token",
-    "take_over_file",
-]
-
 TOKENS_FILE = "tokens.json"
 State = Literal["valid", "expired", "revoked"]
 Role = Literal["reader", "editor", "admin"]

@@ -14,16 +14,6 @@ from explorer.server.search import SearchEngine
 from explorer.server.search.document import BROWSE_PATHS, FolderCount, FolderQuery
 from explorer.server.store import Placement, Store, StoredAspect
 
-__all__ = [
-    "FolderPage",
-    "browse_paths",
-    "components",
-    "default_delimiter",
-    "placements",
-    "read_folders",
-    "with_folders",
-]
-
 # Platforms whose dataset names are paths. Names on other platforms are separated by dots, unless
 # the platform has another delimiter.
 _SLASHED = frozenset({"abs", "adlsGen1", "adlsGen2", "file", "gcs", "hdfs", "s3"})

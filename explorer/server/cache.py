@@ -8,8 +8,6 @@ from typing import Generic, TypeVar
 
 from cachetools import LRUCache
 
-__all__ = ["LARGEST_BYTES", "ByteCache", "cache_short"]
-
 K = TypeVar("K")
 V = TypeVar("V")
 F = TypeVar("F", bound=Callable[..., object])

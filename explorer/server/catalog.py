@@ -35,7 +35,7 @@ from explorer.errors import (
 from explorer.metadata.proposal import NO_RUN, Proposal
 from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import field_name
-from explorer.metadata.urn import Urn
+from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 from explorer.query.filters import Filter
 from explorer.server.browse import FolderPage, read_folders
 from explorer.server.changelog import Commits, Feed
@@ -43,7 +43,6 @@ from explorer.server.coverage import CoverageHistories
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal, restate, status_of
 from explorer.server.ingestion import (
-    UNKNOWN_ACTOR,
     CheckedProposal,
     Intake,
     aspects_to_write,
@@ -75,8 +74,6 @@ from explorer.server.store import (
     lasting_id,
 )
 from explorer.version import __version__
-
-__all__ = ["AGE_HEADER", "FRESH_SECONDS", "Behind", "CatalogEngine", "Freshness", "noting_writes"]
 
 AGE_HEADER = b"x-catalog-age-seconds"
 """The header with the age of the search results in an answer: the seconds since the index was last

@@ -17,8 +17,6 @@ from prometheus_client import Histogram
 
 from explorer.server.store import Job, LogEntry, Observer, Store, Transaction
 
-__all__ = ["Commits", "Feed", "Follower"]
-
 T = TypeVar("T")
 
 _COMMIT_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)

@@ -21,17 +21,10 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.browse import default_delimiter
 from explorer.server.catalog import CatalogEngine
-from explorer.server.data_directory import (
-    FILE,
-    INDEX,
-    find_damage,
-    find_missing,
-    is_read_only,
-    open_store,
-)
+from explorer.server.data_directory import find_damage, find_missing, is_read_only, open_store
 from explorer.server.ingestion import Intake
 from explorer.server.projection import document_of, places_of, read_delimiter
-from explorer.server.remembered import CatalogMemory
+from explorer.server.remembered import FILE, INDEX, CatalogMemory
 from explorer.server.retention import complete_since
 from explorer.server.search import SearchEngine
 from explorer.server.search.analysis import analyse, identity
@@ -51,8 +44,6 @@ from explorer.server.store import (
     read_object,
 )
 from explorer.server.timeseries import use_from
-
-__all__ = ["MOST", "Finding", "check", "check_directory"]
 
 Part = Literal["lost", "file", "entities", "versions", "edges", "browse", "log", "points", "search"]
 

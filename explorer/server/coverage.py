@@ -33,18 +33,6 @@ from explorer.metadata.urn import Urn
 from explorer.server.store import Store, StoredAspect, read_object
 from explorer.server.timeseries import Use
 
-__all__ = [
-    "DAY_MILLIS",
-    "FACT_ASPECTS",
-    "HISTORY_ASPECTS",
-    "CoverageHistories",
-    "CoverageSeries",
-    "DatasetFacts",
-    "Lacking",
-    "read_facts",
-    "series_of",
-]
-
 FACT_ASPECTS = (
     "datasetKey",
     "datasetProperties",

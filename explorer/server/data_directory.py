@@ -43,30 +43,10 @@ from explorer.server.store import Store, StoreFault, SurveyedStore
 from explorer.server.store import sqlite as engine
 from explorer.server.store.migration import NOTE, CopiedTable, copy_catalog
 from explorer.server.store.sqlite import schema
+from explorer.server.store.sqlite.schema import flush_directory, is_empty
 
 if TYPE_CHECKING:
     from explorer.server.store.postgresql import PostgresAccess
-
-__all__ = [
-    "COUNTS",
-    "FILE",
-    "INDEX",
-    "accept_loss",
-    "back_up",
-    "bootstrap_proposals",
-    "compact",
-    "find_damage",
-    "find_missing",
-    "has_audit_records",
-    "hold_to",
-    "is_read_only",
-    "migrate",
-    "open_access",
-    "open_catalog",
-    "open_store",
-    "reindex",
-    "restore",
-]
 
 SYSTEM_ACTOR = "urn:li:corpuser:__datahub_system"
 _OWNERSHIP_TYPES = {
@@ -174,7 +154,7 @@ def find_missing(data_dir: Path) -> str | None:
     """Return the problem if a directory has no catalog file, or one with nothing in it, although it
     had a catalog; `None` otherwise. Raises `Unusable` as `find_damage` does."""
     _require_own(data_dir)
-    if not engine.is_empty(data_dir / FILE):
+    if not is_empty(data_dir / FILE):
         return None
     changes = count_remembered_changes(data_dir)
     # A directory of an older release may have lost its index too.
@@ -372,7 +352,7 @@ def back_up(data_dir: Path, target: Path) -> int:
                 # Without the tokens the copy would be open to everybody when it is served.
                 shutil.copy2(data_dir / TOKENS_FILE, draft / TOKENS_FILE)
             draft.rename(target)
-            engine.flush_directory(target.parent)
+            flush_directory(target.parent)
     except BaseException as error:
         shutil.rmtree(draft, ignore_errors=True)
         if not isinstance(error, OSError | StoreFault):
@@ -574,7 +554,7 @@ def _in_use(data_dir: Path, then: str) -> str:
 def _require_catalog(data_dir: Path, option: str = "--data-dir") -> None:
     _require_own(data_dir, option)
     _require_not_gone(data_dir)
-    if engine.is_empty(data_dir / FILE):
+    if is_empty(data_dir / FILE):
         raise StorageFault(f"there is no catalog in {data_dir}; name its directory with {option}")
 
 

@@ -12,15 +12,6 @@ from typing import Any, Literal
 
 from explorer.errors import InvalidInput
 
-__all__ = [
-    "DIALECT_HEADER",
-    "Dialect",
-    "dialect_of",
-    "dialect_of_write",
-    "record_name",
-    "search_hits",
-]
-
 Dialect = Literal["plain", "datahub"]
 DIALECT_HEADER = b"x-catalog-dialect"
 

@@ -18,8 +18,6 @@ from explorer.version import __version__
 if TYPE_CHECKING:
     from graphql import GraphQLSchema
 
-__all__ = ["describe", "render_page"]
-
 _FILES = Path(__file__).with_name("docs")
 # The resources that most callers look for come first; the others are sorted by name.
 _FIRST = ("/aspects", "/entitiesV2", "/entities", "/relationships")

@@ -28,18 +28,6 @@ from explorer.errors import (
 )
 from explorer.files import is_full
 
-__all__ = [
-    "Progress",
-    "RequestRefusal",
-    "as_catalog_error",
-    "error_body",
-    "headers_of",
-    "kind_of",
-    "restate",
-    "status_of",
-    "with_article",
-]
-
 _EXCEPTION_CLASS = "com.linkedin.restli.server.RestLiServiceException"
 _KINDS = {
     400: "BAD_REQUEST",

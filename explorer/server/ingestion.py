@@ -44,30 +44,6 @@ from explorer.server.store import (
 if TYPE_CHECKING:
     from explorer.metadata.patch import Patcher
 
-__all__ = [
-    "LARGEST_ASPECT",
-    "MOVED_AT_ONCE",
-    "SUMMARIES",
-    "UNKNOWN_ACTOR",
-    "CheckedProposal",
-    "Intake",
-    "Respelling",
-    "aspects_to_write",
-    "datasets_of",
-    "entities_of_incident",
-    "fill_derived",
-    "may_need_definition",
-    "note_pending_incidents",
-    "note_respellings",
-    "own_write",
-    "read_pending_incidents",
-    "read_respellings",
-    "remove_property_values",
-    "respell_path",
-    "summarise_incident",
-    "summarise_incidents",
-]
-
 _PLATFORM = "urn:li:dataPlatform:"
 _MAX_MILLIS = 2**62
 _MOST_URNS = 1_024

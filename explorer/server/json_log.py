@@ -10,8 +10,6 @@ from typing import Any, BinaryIO
 
 import orjson
 
-__all__ = ["log_as_json", "now"]
-
 _log = logging.getLogger("explorer.server")
 
 

@@ -41,18 +41,6 @@ from explorer.server.search.query import EVERYTHING
 from explorer.server.search.relevance import ResolvedSearch, read_text
 from explorer.server.store import Store, is_removed
 
-__all__ = [
-    "DEGREE",
-    "Candidate",
-    "ColumnForm",
-    "LineageFilter",
-    "LineageQuestion",
-    "LineageResults",
-    "LineageService",
-    "ReachedEntity",
-    "platform_of",
-]
-
 
 class Tables:
     """The lineage graph of entities. A hop is one query, however many nodes the frontier has."""

@@ -26,21 +26,6 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-__all__ = [
-    "EVERY_HOP",
-    "MOST",
-    "MOST_DOWNSTREAM",
-    "Graph",
-    "LineageLimits",
-    "LineageLists",
-    "Truncation",
-    "WalkResult",
-    "WalkedEntity",
-    "count_downstream",
-    "list_lineage",
-    "walk",
-]
-
 N = TypeVar("N", int, str)
 Truncation = Literal["nodes", "edges", "time"]
 

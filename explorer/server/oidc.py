@@ -31,8 +31,6 @@ try:
 except ImportError as error:
     raise MissingExtra("tokens of an OpenID Connect issuer need PyJWT", "oidc") from error
 
-__all__ = ["DEFAULT_ROLES", "Issuer", "OidcSettings"]
-
 DEFAULT_ROLES: Mapping[str, Role] = MappingProxyType({f"catalog-{role}": role for role in ROLES})
 """The default roles by the value of the role claim."""
 

@@ -28,20 +28,6 @@ from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.server.cache import ByteCache
 
-__all__ = [
-    "GIVEN",
-    "PIPELINE",
-    "TIMESERIES",
-    "AspectChange",
-    "Event",
-    "Memory",
-    "Note",
-    "dataset_urn",
-    "leave_out_removed",
-    "merge_change",
-    "read_event",
-]
-
 PIPELINE: Final = "openlineage"
 """The pipeline name in the system metadata of aspects that events wrote."""
 TIMESERIES: Final = frozenset(

@@ -36,16 +36,6 @@ from explorer.server.app import HAS_LEFT, Service
 from explorer.server.failures import error_body
 from explorer.server.routes.status import resident_bytes
 
-__all__ = [
-    "ConnectionLimits",
-    "Heap",
-    "connection_factory",
-    "limit_arenas",
-    "listen_on_socket",
-    "listen_on_tcp",
-    "run",
-]
-
 _LINGER_SECONDS = 2.0
 
 

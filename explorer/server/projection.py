@@ -52,8 +52,6 @@ from explorer.server.timeseries import (
     use_from,
 )
 
-__all__ = ["Projection", "document_of", "places_of", "read_delimiter"]
-
 _RUNS = "assertionRunEvent"
 _RUN_SUMMARY = "assertionRunSummary"
 _AT_ONCE = 500

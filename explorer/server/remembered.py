@@ -19,18 +19,6 @@ from explorer.files import replace_file
 from explorer.server.search.layers import read_progress
 from explorer.server.store import Store, log_mark
 
-__all__ = [
-    "FILE",
-    "INDEX",
-    "REMEMBERED",
-    "CatalogMemory",
-    "Loss",
-    "accept_losses",
-    "count_remembered_changes",
-    "describe_missing_catalog",
-    "forget",
-]
-
 FILE = "catalog.db"
 INDEX = "search"
 REMEMBERED = "remembered.json"

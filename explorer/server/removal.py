@@ -17,17 +17,6 @@ from explorer.server.dialect import Dialect
 from explorer.server.ingestion import SUMMARIES, Intake, fill_derived, own_write
 from explorer.server.store import Reader, RunRow, Transaction, Write
 
-__all__ = [
-    "AspectReference",
-    "RollbackResult",
-    "Stamp",
-    "UnlinkedReferences",
-    "references_to",
-    "roll_back",
-    "unlink",
-    "without_references",
-]
-
 _MAX_LISTED = 100
 
 

@@ -33,30 +33,6 @@ from explorer.server.catalog import CatalogEngine, Freshness
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal
 
-__all__ = [
-    "DEFAULT_PAGE",
-    "EXAMPLE_URN",
-    "LOG_OFFSET",
-    "MAX_PAGE",
-    "REQUEST_ID",
-    "Endpoint",
-    "JsonResponse",
-    "NotedChange",
-    "Parameter",
-    "Parameters",
-    "QueryParameters",
-    "RequestContext",
-    "RestliRequest",
-    "Routes",
-    "ValueResponse",
-    "content_length",
-    "decode",
-    "raw_path",
-    "routes",
-    "split_list",
-    "urns_in",
-]
-
 
 def raw_path(path: bytes | None, decoded: str) -> str:
     """Return the path as it was sent, or `decoded` percent-encoded if the server does not provide

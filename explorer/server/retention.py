@@ -10,14 +10,6 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from explorer.server.store import Reader, Store, Transaction, Trimmed
 
-__all__ = [
-    "LEAST_DOCUMENT_DAYS",
-    "Retention",
-    "complete_since",
-    "trim_documents",
-    "trim_versions",
-]
-
 LEAST_DOCUMENT_DAYS: Final = 31
 """The shortest time for which documents may be kept, because use is counted over 30 days."""
 

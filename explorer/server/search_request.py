@@ -18,21 +18,6 @@ from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
 from explorer.server.search.query import FoundPage, SearchQuery, SortBy
 from explorer.server.store import Direction, Store
 
-__all__ = [
-    "MAX_VALUES",
-    "begin_scroll",
-    "check_size",
-    "drop_unknown_fields",
-    "expand_related",
-    "ignore_unknown_fields",
-    "leave_out_unlisted",
-    "pack_scroll_id",
-    "read_filter",
-    "read_sort",
-    "scroll_id",
-    "unpack_scroll_id",
-]
-
 _DESCENDING = {None: False, "ASCENDING": False, "DESCENDING": True}
 
 

@@ -35,21 +35,6 @@ from explorer.server.lineage_graph import MOST_DOWNSTREAM, count_downstream
 from explorer.server.store import Store, log_mark
 from explorer.server.timeseries import read_use, use_from
 
-__all__ = [
-    "GROUPINGS",
-    "PATIENCE_SECONDS",
-    "CoverageCount",
-    "CoverageGroup",
-    "DescribedCoverage",
-    "EntryDatabase",
-    "Grouping",
-    "Ledger",
-    "UndescribedItem",
-    "UseOf",
-    "WorklistPage",
-    "is_damage",
-]
-
 Grouping = Literal["domain", "folder", "owner", "platform", "tag"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
 

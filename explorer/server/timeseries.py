@@ -19,18 +19,6 @@ from explorer.query.filters import Criterion, Filter
 from explorer.server.search.query import SortBy
 from explorer.server.store import Reader, Store
 
-__all__ = [
-    "USAGE",
-    "USE_DAYS",
-    "NewestMeasures",
-    "Use",
-    "measured_aspects",
-    "read_documents",
-    "read_measures",
-    "read_use",
-    "use_from",
-]
-
 USAGE = "datasetUsageStatistics"
 USE_DAYS = 30
 """The number of days over which usage is counted."""

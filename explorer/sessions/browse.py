@@ -24,16 +24,6 @@ from explorer.sessions.base import Session, SessionState
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
-__all__ = [
-    "PAGE",
-    "Branch",
-    "BrowseSession",
-    "BrowseState",
-    "FolderLocation",
-    "Outline",
-    "OutlineRow",
-]
-
 PAGE: Final = 200
 _PAGES_KEPT: Final = 12
 _FEW: Final = 3

@@ -27,23 +27,6 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
 
-__all__ = [
-    "READ_ONLY",
-    "DescriptionQueue",
-    "DescriptionTarget",
-    "Descriptions",
-    "EditSession",
-    "EditState",
-    "Failure",
-    "Key",
-    "OpenText",
-    "Save",
-    "Saves",
-    "TextDrafts",
-    "resumed_remark",
-    "save_sentence",
-]
-
 READ_ONLY: Final = "Nothing can be saved: this server is open read-only."
 
 Key = tuple[str, str | None]

@@ -36,19 +36,6 @@ if TYPE_CHECKING:
     from explorer.graph import Extent, Paths
     from explorer.query.filters import Filter
 
-__all__ = [
-    "MOST_HOPS",
-    "ColumnChoices",
-    "LineageQuery",
-    "LineageSession",
-    "LineageState",
-    "read_described_graph",
-    "read_graph",
-    "read_impact",
-    "read_label_names",
-    "read_paths",
-]
-
 MOST_HOPS: Final = 20
 """As far as a drawing goes."""
 

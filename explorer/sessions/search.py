@@ -35,19 +35,6 @@ if TYPE_CHECKING:
     from explorer.metadata.registry import Registry
     from explorer.query import Completion
 
-__all__ = [
-    "NOTHING_TO_SAVE",
-    "NO_NAMES",
-    "TYPING_PAUSE_SECONDS",
-    "Query",
-    "Results",
-    "SearchCompletion",
-    "SearchSession",
-    "SearchState",
-    "find",
-    "read_entities",
-]
-
 NO_NAMES: Final = "Names and descriptions cannot be read now; names are those of the URNs."
 NOTHING_TO_SAVE: Final = "Nothing to save: type a search first."
 

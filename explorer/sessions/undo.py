@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog, Edit
     from explorer.client.journal import JournalSave
 
-__all__ = ["UndoOutcome", "UndoQuestion", "UndoSession", "UndoState"]
-
 _READ_ONLY: Final = "Nothing can be undone: this server is open read-only."
 
 

@@ -26,27 +26,6 @@ from explorer.sources.source import Source, SourceOptions
 from explorer.stewardship.feed import likely_columns
 from explorer.version import __version__
 
-__all__ = [
-    "OPTIONS",
-    "CarriedText",
-    "ConfiguredSource",
-    "DriftEntry",
-    "SeenEntity",
-    "SeenState",
-    "SourceRun",
-    "check_name",
-    "find_differences",
-    "find_source",
-    "find_texts",
-    "merge_options",
-    "name_from",
-    "read_runs",
-    "read_sources",
-    "require_source",
-    "schema_changes",
-    "take_texts",
-]
-
 OPTIONS: Final[Mapping[str, str]] = {
     "env": "env",
     "instance": "instance",

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import ReflectedColumn, TableKey
     from sqlalchemy.types import TypeEngine
 
-__all__ = ["PASSWORD_VARIABLE", "Database", "open_engine"]
-
 PASSWORD_VARIABLE: Final = "CATALOG_SOURCE_PASSWORD"  # noqa: S105
 """The environment variable with the password of a database whose URL has none."""
 

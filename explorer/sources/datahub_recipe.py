@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from explorer.metadata.proposal import Proposal
     from explorer.metadata.urn import Urn
 
-__all__ = ["DATAHUB_VARIABLE", "DataHubRecipe", "read_recipe"]
-
 DATAHUB_VARIABLE: Final = "CATALOG_DATAHUB"
 """The environment variable with DataHub's command, if that is not on the `PATH`."""
 

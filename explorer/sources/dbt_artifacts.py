@@ -43,8 +43,6 @@ from explorer.sources.source import (
 from explorer.sources.sql_lineage import KnownTables, QueryLineage, read_lineage
 from explorer.stewardship.dbt_project import artifact_path, read_file, read_settings, strings_in
 
-__all__ = ["DbtArtifacts"]
-
 _PLATFORM: Final = "urn:li:dataPlatform:dbt"
 _KINDS: Final = ("model", "seed", "snapshot", "source")
 _SEMANTIC_MODEL: Final = "semantic_model"

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
     from duckdb.sqltypes import DuckDBPyType
 
-__all__ = ["DuckDbFile", "InMemoryTable", "columns_of", "import_duckdb", "sample_rows"]
-
 _KINDS: Final = {
     **dict.fromkeys(("tinyint", "smallint", "integer", "bigint", "hugeint"), "Number"),
     **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"), "Number"),

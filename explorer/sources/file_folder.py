@@ -43,18 +43,6 @@ from explorer.sources.storage import Bucket, LocalFiles, Storage, StoredFile
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = [
-    "METADATA",
-    "METADATA_HINT",
-    "FileFolder",
-    "LakeFormat",
-    "describe_delta",
-    "describe_iceberg",
-    "file_format",
-    "lake_format",
-    "newest_metadata",
-]
-
 Format = Literal["parquet", "csv", "json lines"]
 LakeFormat = Literal["delta", "iceberg"]
 

@@ -29,8 +29,6 @@ from explorer.sources.source import (
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-__all__ = ["GROUP", "blame_package", "find_local_sources", "open_object", "open_source"]
-
 GROUP: Final = "catalog_explorer.sources"
 """The group of the entry points that name sources."""
 

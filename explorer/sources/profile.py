@@ -25,8 +25,6 @@ from explorer.sources.source import (
     TableDefinition,
 )
 
-__all__ = ["MOST_ROWS", "SCALARS", "Profiler", "Sample", "is_personal", "limit_time"]
-
 MOST_ROWS: Final = 50_000
 """The number of rows read per table; a table with more is profiled on a sample."""
 

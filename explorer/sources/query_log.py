@@ -56,8 +56,6 @@ from explorer.sources.sql_lineage import (
 )
 from explorer.sources.sql_lineage import Path as TablePath
 
-__all__ = ["QueryLog", "is_query_file", "statement_key"]
-
 Format = Literal["sql", "csv", "tsv", "json lines", "parquet"]
 
 _FORMATS: Final[dict[str, Format]] = {

@@ -43,17 +43,6 @@ from explorer.sources.configured import (
 from explorer.sources.location import blame_package
 from explorer.sources.source import Inventory, Progress, Source, SourceOptions
 
-__all__ = [
-    "Effect",
-    "ManyRemovals",
-    "Removal",
-    "RunOutcome",
-    "RunPlan",
-    "plan_run",
-    "remove_source",
-    "run_source",
-]
-
 Effect = Literal["new", "changed", "back", "unchanged", "gone"]
 
 _BATCH: Final = 1_000

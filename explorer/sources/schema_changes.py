@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from explorer.client.entity import Entity
 
-__all__ = ["ChangeKind", "ChangedSchemas", "NamedDatasets", "SchemaChange", "read_changes"]
-
 ChangeKind = Literal["added", "dropped", "renamed", "retyped"]
 
 _DBT: Final = "dbt"

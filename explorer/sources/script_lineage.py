@@ -26,19 +26,6 @@ from explorer.sources.sql_lineage import (
     with_ctes,
 )
 
-__all__ = [
-    "CatalogTables",
-    "Change",
-    "DatabaseSession",
-    "Resolved",
-    "StatementLineage",
-    "find_tables",
-    "platform_of",
-    "read_script",
-    "read_tables",
-    "split_statements",
-]
-
 # sqlglot's dialects whose names differ from that of the platform in DataHub.
 _PLATFORMS: Final = {"tsql": "mssql", "postgresql": "postgres", "sqlserver": "mssql"}
 Sources = tuple[tuple[Path, str], ...]

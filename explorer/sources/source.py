@@ -23,30 +23,6 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from explorer.client import Catalog
 
-__all__ = [
-    "SECRET_NAME",
-    "ColumnDefinition",
-    "ColumnSources",
-    "DatasetWriter",
-    "ForeignKeyDefinition",
-    "Inventory",
-    "Level",
-    "LocalSource",
-    "Location",
-    "Progress",
-    "SkippedPart",
-    "Source",
-    "SourceOptions",
-    "Stopped",
-    "TableDefinition",
-    "WrongPassword",
-    "column_aspect",
-    "datahub_guid",
-    "lineage_aspect",
-    "open_value",
-    "redact",
-]
-
 Progress = Callable[[str, int, int | None], None]
 """A callback with what is being read, the number done, and the total, or `None` if unknown."""
 

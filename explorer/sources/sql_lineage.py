@@ -20,33 +20,6 @@ if TYPE_CHECKING:
     from sqlglot.lineage import Node
     from sqlglot.optimizer.scope import Scope
 
-__all__ = [
-    "LITERALS",
-    "DefinedColumn",
-    "KnownTables",
-    "NotUnderstood",
-    "Path",
-    "QueryLineage",
-    "abbreviate_statement",
-    "add_tables",
-    "defined_columns",
-    "open_expression",
-    "open_problem",
-    "open_statement",
-    "parse_statement",
-    "physical_tables",
-    "query_of",
-    "read_lineage",
-    "reading",
-    "rename_table",
-    "require_names",
-    "require_sqlglot",
-    "sql_dialect",
-    "table_path",
-    "trace_query",
-    "with_ctes",
-]
-
 Path = tuple[str, ...]
 """The names of a table, from the outermost container to its own."""
 

@@ -19,8 +19,6 @@ from explorer.sources.source import redact
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["BUCKET", "Bucket", "LocalFiles", "Storage", "StoredFile"]
-
 BUCKET: Final = re.compile(r"(s3|gs|az)://([^/?#]+)(?:/([^?#]*))?", re.IGNORECASE)
 """The address of a bucket, or of a folder or file in one."""
 

@@ -71,8 +71,6 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog, Catalog
 
-__all__ = ["AsyncStewardship", "Stewardship"]
-
 _MOST_NAMED = 10_000
 _MOST_SECONDS = 600.0
 _LONGEST_PAUSE_SECONDS = 5.0

@@ -70,25 +70,6 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.journal import JournalSave
 
-__all__ = [
-    "KINDS",
-    "Applied",
-    "Change",
-    "ChangeFailure",
-    "Changeset",
-    "Kind",
-    "StagedOutcome",
-    "apply_changes",
-    "apply_staged",
-    "compare",
-    "read_changeset",
-    "read_conflicts",
-    "read_documentation",
-    "reopen_changeset_of",
-    "reopen_undone",
-    "stage_changes",
-]
-
 Kind = Literal[
     "new",
     "changed",

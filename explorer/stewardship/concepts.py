@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Column
 
-__all__ = [
-    "Concept",
-    "ConceptColumn",
-    "Variant",
-    "columns_filter",
-    "concept_of",
-    "read_concept",
-    "read_term_concept",
-    "stage_concept",
-    "term_concept_of",
-]
-
 _MOST_DATASETS: Final = 2_000
 _MOST_SOURCES: Final = 5
 

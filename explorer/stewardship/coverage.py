@@ -20,23 +20,6 @@ from explorer.stewardship.documentation import (
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
-__all__ = [
-    "GROUPINGS",
-    "Count",
-    "Coverage",
-    "CoverageTrend",
-    "DayCount",
-    "Every",
-    "Group",
-    "GroupTrend",
-    "Grouping",
-    "Part",
-    "ask_coverage",
-    "ask_trend",
-    "cover",
-    "read_coverage",
-]
-
 Grouping = Literal["domain", "folder", "owner", "platform", "tag"]
 GROUPINGS: Final[tuple[Grouping, ...]] = get_args(Grouping)
 """The properties that coverage can be grouped by."""

@@ -38,7 +38,6 @@ from explorer.stewardship.dbt_project import (
     contains_jinja,
     escape_jinja,
     read_file,
-    read_project,
     strings_in,
 )
 from explorer.stewardship.documentation import (
@@ -57,34 +56,6 @@ from explorer.stewardship.yaml_document import Quoted, Value, YamlDocument, is_w
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
-
-__all__ = [
-    "UPDATE_KINDS",
-    "Datasets",
-    "DbtResource",
-    "Held",
-    "Matches",
-    "Project",
-    "ProjectChanges",
-    "ProjectEdits",
-    "ProjectLabel",
-    "ProjectPlan",
-    "Property",
-    "Unmatched",
-    "Update",
-    "UpdateKind",
-    "entries_of",
-    "escape_jinja",
-    "labels_of",
-    "match",
-    "plan",
-    "read_held",
-    "read_plan",
-    "read_project",
-    "read_project_changes",
-    "read_project_edits",
-    "stage_project",
-]
 
 Property = Literal["description", "tags", "owner"]
 

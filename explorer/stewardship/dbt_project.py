@@ -19,20 +19,6 @@ from explorer.errors import InvalidInput, StorageFault
 from explorer.stewardship.yaml_document import Path as Place
 from explorer.stewardship.yaml_document import load
 
-__all__ = [
-    "DbtResource",
-    "Project",
-    "Properties",
-    "ResourceType",
-    "artifact_path",
-    "contains_jinja",
-    "escape_jinja",
-    "read_file",
-    "read_project",
-    "read_settings",
-    "strings_in",
-]
-
 ResourceType = Literal["model", "seed", "snapshot", "source"]
 
 _SECTIONS: Final[dict[str, ResourceType]] = {

@@ -17,23 +17,6 @@ from explorer.query.filters import Filter
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
-__all__ = [
-    "ASPECTS",
-    "CLEAR",
-    "TEXT_ASPECTS",
-    "DatasetSelection",
-    "Entry",
-    "Progress",
-    "Row",
-    "cell_of",
-    "digest_of",
-    "read_datasets",
-    "rows_of",
-    "select_datasets",
-    "selection_of",
-    "text_in",
-]
-
 Progress = Callable[[int, int], None]
 """A callback with the number of items done and the total, called on the thread that does the
 work."""

@@ -65,16 +65,6 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.config import Drafting
 
-__all__ = [
-    "DraftingCommand",
-    "DraftingFailure",
-    "DraftingOutcome",
-    "chosen_command",
-    "draft_descriptions",
-    "drafting_requests",
-    "undocumented_requests",
-]
-
 _ASPECTS: Final = (*TEXT_ASPECTS, "globalTags", "subTypes", "dataPlatformInstance")
 _VERSION: Final = 1
 _DAYS: Final = 30

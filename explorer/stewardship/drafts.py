@@ -22,8 +22,6 @@ from explorer.files import replace_file
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog, Catalog
 
-__all__ = ["Draft", "Drafts", "StoredDraft"]
-
 
 class _Session(Protocol):
     @property

@@ -33,19 +33,6 @@ if TYPE_CHECKING:
     from explorer.client.records import ChangeEvent
     from explorer.stewardship.documentation import Progress
 
-__all__ = [
-    "ChangeFeed",
-    "EntityFeed",
-    "FeedEntry",
-    "FeedKind",
-    "Visit",
-    "VisitFile",
-    "entries_of",
-    "likely_columns",
-    "mark_read",
-    "read_feed",
-]
-
 FeedKind = Literal[
     "orphaned text",
     "type",

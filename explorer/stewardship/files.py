@@ -44,8 +44,6 @@ from explorer.stewardship.documentation import CLEAR, Entry, Row, cell_of, text_
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["FORMATS", "Format", "format_of", "read_rows", "write_report", "write_rows"]
-
 HEADER: Final = ("urn", "table", "column", "type", "ingested", "edited", "tags", "exported")
 """The names of the columns, in the order in which they are written."""
 

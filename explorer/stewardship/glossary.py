@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
 
-__all__ = [
-    "GlossaryChange",
-    "GlossaryEntry",
-    "GlossaryOutcome",
-    "GlossaryWhat",
-    "apply_glossary",
-    "compare_glossary",
-    "parse_glossary",
-    "read_glossary",
-    "write_glossary",
-]
-
 _NODE, _TERM = "urn:li:glossaryNode:", "urn:li:glossaryTerm:"
 _USER, _GROUP = "urn:li:corpuser:", "urn:li:corpGroup:"
 _DOMAIN: Final = "urn:li:domain:"

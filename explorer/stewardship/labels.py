@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from explorer.metadata.registry import Registry
     from explorer.stewardship.documentation import Progress
 
-__all__ = [
-    "LabelledKind",
-    "LabelledPlace",
-    "LabelledPlaces",
-    "LabelsChange",
-    "read_labelled",
-    "similar_labels",
-    "stage_labels",
-    "staged_edit",
-]
-
 LabelledKind = Literal["tags", "terms", "owners", "domain", "deprecation", "links"]
 """What can be changed for many entities at once; only tags and terms also for columns."""
 

@@ -27,22 +27,6 @@ from explorer.stewardship.staging import StagedEdit, TextSource
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
-__all__ = [
-    "ColumnKey",
-    "ColumnSearch",
-    "KnownColumn",
-    "KnownTable",
-    "ReachedColumns",
-    "TableReader",
-    "add_jobs",
-    "is_placeholder",
-    "name_of",
-    "propose",
-    "propose_descriptions",
-    "read_upstream",
-    "table_of",
-]
-
 ColumnKey: TypeAlias = tuple[str, str]
 """The URN of a dataset and the field path of one of its columns."""
 

@@ -45,23 +45,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.stewardship.documentation import Progress
 
-__all__ = [
-    "OVERTAKEN",
-    "SharedChangeset",
-    "SyncOutcome",
-    "Syncing",
-    "changeset_urn",
-    "check_own",
-    "fetch_changeset",
-    "server_key",
-    "share_changeset",
-    "shared_changesets",
-    "sync_changeset",
-    "why_foreign",
-    "why_undecided",
-    "withdraw_changeset",
-]
-
 ENTITY: Final = "changeset"
 OVERTAKEN: Final = "Somebody decided this meanwhile: look at it again."
 _INFO: Final = "changesetInfo"

@@ -32,20 +32,6 @@ from explorer.stewardship.staging import StagedEdit, TextSource
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
-__all__ = [
-    "ACTION",
-    "PropagatedOutcome",
-    "PropagatedState",
-    "PropagatedText",
-    "columns_version",
-    "note_source",
-    "pin_propagated",
-    "propagated_source",
-    "read_propagated",
-    "refresh_propagated",
-    "take_back_propagated",
-]
-
 ACTION: Final = PROPAGATION
 """The `source` of the attributions written here."""
 

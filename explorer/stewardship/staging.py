@@ -31,24 +31,6 @@ from explorer.client.connection import KnownCatalog
 from explorer.errors import InvalidInput, StorageFault
 from explorer.metadata.proposal import millis_of
 
-__all__ = [
-    "STATES",
-    "ReviewItem",
-    "ReviewState",
-    "SharedNote",
-    "StagedChangeset",
-    "StagedEdit",
-    "StagedKind",
-    "TextSource",
-    "changeset_files",
-    "changesets_dir",
-    "deprecation_in",
-    "deprecation_text",
-    "new_path",
-    "shared_copies",
-    "shared_path",
-]
-
 StagedKind = Literal["description", "tags", "terms", "owners", "domain", "deprecation", "links"]
 """The kinds of edits that can be staged."""
 

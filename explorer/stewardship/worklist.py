@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Column
 
-__all__ = [
-    "Item",
-    "Key",
-    "Reach",
-    "TableUse",
-    "UseSource",
-    "WorkQueue",
-    "Worklist",
-    "ask_worklist",
-    "documented_meanwhile",
-    "rank",
-    "read_use",
-    "read_worklist",
-]
-
 UseSource = Literal["column", "table", "none"]
 
 _ASPECTS: Final = (*TEXT_ASPECTS, "ownership", "subTypes")

@@ -15,8 +15,6 @@ import yaml
 
 from explorer.errors import InvalidInput
 
-__all__ = ["Path", "Quoted", "Value", "YamlDocument", "is_writable", "load"]
-
 Path = tuple[str | int, ...]
 """The keys and indexes that lead from the root of a document to a value."""
 

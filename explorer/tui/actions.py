@@ -11,8 +11,6 @@ from typing import Final
 
 from textual.binding import Binding, BindingType
 
-__all__ = ["ACTIONS", "SCOPES", "Action", "Scope", "actions_of", "bindings", "readable"]
-
 Scope = str
 """The name under which a widget or a screen has its keys, one of `SCOPES`."""
 

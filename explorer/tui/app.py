@@ -88,8 +88,6 @@ if TYPE_CHECKING:
     from explorer.tui.session import Opening
     from explorer.tui.settings import ClipboardMethod
 
-__all__ = ["CatalogApp", "ControlFilter"]
-
 _WITHIN_A_LINE = str.maketrans("", "", "\t\n")
 
 

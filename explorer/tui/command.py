@@ -15,8 +15,6 @@ from explorer.version import __version__
 if TYPE_CHECKING:
     from explorer.tui.session import Opening
 
-__all__ = ["main"]
-
 _NO_TERMINAL = 2
 _REFUSED = 1
 

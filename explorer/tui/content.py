@@ -13,25 +13,11 @@ from rich.text import Text
 from rich.theme import Theme
 
 from explorer.client import display
-from explorer.client.display import counted, moment
+from explorer.client.display import moment
 from explorer.metadata.proposal import millis_of
 
 if TYPE_CHECKING:
     from explorer.metadata.aspects import AuditStamp
-
-__all__ = [
-    "Times",
-    "block",
-    "counted",
-    "join",
-    "line",
-    "line_text",
-    "markdown",
-    "marked",
-    "padded",
-    "preview",
-    "render_lines",
-]
 
 _DAY = len("2026-01-31")
 

@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from explorer.metadata.urn import Urn
     from explorer.tui.session import TerminalSession
 
-__all__ = [
-    "MOST_SENT_BYTES",
-    "Browser",
-    "browse_to",
-    "clipboard_methods",
-    "copy",
-    "edit_outside",
-    "is_web",
-    "page_of",
-]
-
 # The first step of the path under which DataHub's web interface shows each type.
 _PAGES = {
     "chart": "chart",

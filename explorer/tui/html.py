@@ -12,8 +12,6 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-__all__ = ["without_html"]
-
 _STYLES: Final = {
     "b": "strong",
     "strong": "strong",

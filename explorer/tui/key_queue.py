@@ -22,17 +22,6 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.worker import NoActiveWorker, Worker, WorkType, get_current_worker
 
-__all__ = [
-    "CLOSING",
-    "LEADING",
-    "OPENING",
-    "KeyDone",
-    "KeyQueue",
-    "OpeningFailed",
-    "opening",
-    "start_worker",
-]
-
 LEADING = "leading"
 """Name of workers that change the focus; key dispatch waits for them."""
 

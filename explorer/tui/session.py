@@ -37,21 +37,6 @@ if TYPE_CHECKING:
     from explorer.client.records import ChangeEvent
     from explorer.sessions.base import Message
 
-__all__ = [
-    "KEPT",
-    "UNDO",
-    "ChangeWatch",
-    "Changes",
-    "Opening",
-    "RequestLog",
-    "ServerStatus",
-    "TerminalSession",
-    "change_sentence",
-    "moves_entity",
-    "request_line",
-    "sentence_of",
-]
-
 KEPT: Final = 500
 
 UNDO: Final = "U undoes it."

@@ -38,18 +38,6 @@ from explorer.tui.themes import (
 if TYPE_CHECKING:
     from textual.theme import Theme
 
-__all__ = [
-    "Appearance",
-    "Keymap",
-    "Settings",
-    "SettingsRead",
-    "key_lines",
-    "list_settings",
-    "read_keymap",
-    "read_settings",
-    "settings_file",
-]
-
 _SWALLOWED: Final = {
     "ctrl+h": "backspace",
     "ctrl+i": "tab",

@@ -14,12 +14,6 @@ from explorer.config.files import lock_file, read_private, write_private
 from explorer.errors import Unusable
 from explorer.metadata.urn import Urn
 
-__all__ = [
-    "ServerState",
-    "TerminalState",
-    "VisitHistory",
-]
-
 Setting = str | int | bool
 
 _SERVERS_KEPT: Final = 50

@@ -12,8 +12,6 @@ from textual.message import Message
 if TYPE_CHECKING:
     from io import TextIOWrapper
 
-__all__ = ["TerminalDriver"]
-
 _DEFAULT_STYLE = "\x1b[0m"
 
 

@@ -12,20 +12,6 @@ from textual.color import Color, ColorParseError
 from textual.filter import LineFilter
 from textual.theme import Theme
 
-__all__ = [
-    "ANSI_COLOURS",
-    "ATTRIBUTES",
-    "CONTRAST",
-    "DARK",
-    "NICKNAMES",
-    "SIXTEEN",
-    "TITLES",
-    "FaintFilter",
-    "is_without_colour",
-    "own_themes",
-    "themes",
-]
-
 DARK: Final = "catalog"
 CONTRAST: Final = "high-contrast"
 SIXTEEN: Final = "terminal"

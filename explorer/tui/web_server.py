@@ -17,8 +17,6 @@ import click
 from aiohttp import web
 from textual_serve.server import Server, to_int
 
-__all__ = ["CatalogServer"]
-
 _FONT: Final = "RobotoMono-VariableFont_wght.ttf"
 # Styles and a script stand within the page itself.
 _RULES: Final = (

@@ -8,26 +8,6 @@ from math import ceil, floor, log10
 from statistics import median
 from typing import Literal
 
-__all__ = [
-    "Bar",
-    "Bars",
-    "Line",
-    "Lines",
-    "Panel",
-    "PanelRow",
-    "Point",
-    "Unit",
-    "calendar_labels",
-    "compact",
-    "full_number",
-    "gaps_in",
-    "on_calendar",
-    "panel_rows",
-    "round_numbers",
-    "sparkline",
-    "with_gaps",
-]
-
 Unit = Literal["number", "share", "bytes", "times"]
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))

@@ -20,27 +20,6 @@ if TYPE_CHECKING:
     from explorer.client.records import ColumnChange, Timeseries
     from explorer.metadata.aspects import FieldProfile
 
-__all__ = [
-    "COLUMN_STATES",
-    "NOTHING_KNOWN",
-    "ColumnFilter",
-    "ColumnKnowledge",
-    "ColumnMeasurements",
-    "ColumnRow",
-    "ForeignKey",
-    "ShownColumn",
-    "by_use",
-    "column_measurements",
-    "column_row",
-    "columns_table",
-    "earlier_words",
-    "foreign_keys",
-    "found_columns_table",
-    "in_tree_order",
-    "parse_column_filter",
-    "schema_of",
-]
-
 _T = TypeVar("_T")
 _SAMPLES: Final = 6
 _UNKNOWN_ACTOR: Final = "unknown"

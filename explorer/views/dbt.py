@@ -24,28 +24,6 @@ if TYPE_CHECKING:
         UpdateKind,
     )
 
-__all__ = [
-    "ItemKind",
-    "PlanItem",
-    "files_sentences",
-    "import_remark",
-    "is_ambiguous",
-    "item_diff",
-    "item_place",
-    "items_with",
-    "no_match_sentence",
-    "nothing_sentence",
-    "plan_counts",
-    "plan_items",
-    "plan_sentence",
-    "plan_summary",
-    "plan_table",
-    "rest_items",
-    "unmatched_table",
-    "unread_table",
-    "update_diff",
-]
-
 ItemKind = Literal["not read", "ambiguous", "no dataset"]
 """The kinds of items that are not compared: a file that cannot be read, a resource that matches
 several datasets, a resource without a dataset."""

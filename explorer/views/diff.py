@@ -11,17 +11,6 @@ from explorer.client.display import block, line
 from explorer.client.records import ChangeKind, ValueChange
 from explorer.metadata.urn import Urn
 
-__all__ = [
-    "CHANGE_MARKS",
-    "Diff",
-    "DiffLine",
-    "plain_lines",
-    "significant_changes",
-    "summary_of",
-    "text_diff",
-    "value_diff",
-]
-
 CHANGE_MARKS: Final[Mapping[ChangeKind, str]] = {"added": "+", "removed": "-", "changed": "~"}
 """The mark for each kind of change."""
 

@@ -10,19 +10,6 @@ if TYPE_CHECKING:
 
     from explorer.stewardship.drafts import StoredDraft
 
-__all__ = [
-    "DISCARDED",
-    "GONE",
-    "NO_DRAFTS",
-    "OPEN_ELSEWHERE",
-    "beginning",
-    "count_sentence",
-    "draft_program",
-    "drafts_table",
-    "place_words",
-    "unsaved_sentence",
-]
-
 NO_DRAFTS: Final = "No drafts: everything is saved."
 DISCARDED: Final = "Discarded the draft"
 OPEN_ELSEWHERE: Final = "Another running program has this draft open: close it there first."

@@ -37,21 +37,6 @@ if TYPE_CHECKING:
     from explorer.client.records import Edges, Health
     from explorer.metadata.aspects import Link, Owner
 
-__all__ = [
-    "Problem",
-    "detail_parts",
-    "edges_table",
-    "entity_links_table",
-    "entity_parts",
-    "health_parts",
-    "health_table",
-    "links_table",
-    "owners_table",
-    "ownership_name",
-    "problems",
-    "urn_of",
-]
-
 _TITLES = {
     "chartInfo": "Chart",
     "chartQuery": "Query",

@@ -13,16 +13,6 @@ from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.history import name_of
 from explorer.views.table import TIME, Table, TableColumn, attributes
 
-__all__ = [
-    "entries_with",
-    "entry_diff",
-    "entry_place",
-    "entry_sentence",
-    "feed_counts",
-    "feed_remarks",
-    "feed_table",
-]
-
 _SHORT: Final = 60
 _NOBODY: Final = "unknown"
 

@@ -26,31 +26,6 @@ if TYPE_CHECKING:
         Versions,
     )
 
-__all__ = [
-    "ActorNames",
-    "AspectHistory",
-    "NotRestorable",
-    "OldDescription",
-    "VersionStep",
-    "actor_of",
-    "actors_of",
-    "aspects_by_time",
-    "author_of",
-    "blame_table",
-    "column_changes_table",
-    "differences_table",
-    "events_table",
-    "history_table",
-    "name_of",
-    "old_column_description",
-    "old_description",
-    "old_description_of_step",
-    "run_of",
-    "runs_table",
-    "version_label",
-    "versions_table",
-]
-
 _Record = TypeVar("_Record")
 
 ActorNames = Mapping[Urn, str]

@@ -30,24 +30,6 @@ from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff, DiffLine, text_diff
 from explorer.views.table import Cell, Row, Table, TableColumn
 
-__all__ = [
-    "SaveRecord",
-    "UndoPreview",
-    "catalog_place",
-    "edit_place",
-    "edit_title",
-    "journal_page",
-    "journal_table",
-    "save_diff",
-    "save_records",
-    "save_sentence",
-    "saved_sentence",
-    "source_words",
-    "undo_preview",
-    "value_words",
-    "without_sources",
-]
-
 _PART: Final = 48
 _NOTHING: Final[Mapping[What, str]] = {
     "deprecation": "not deprecated",

@@ -33,43 +33,6 @@ if TYPE_CHECKING:
     from explorer.graph.analysis import Affected, Certainty, Grouping, Impact, Paths
     from explorer.sources.schema_changes import ChangedSchemas, SchemaChange
 
-__all__ = [
-    "CERTAINTY",
-    "CERTAINTY_NOTES",
-    "FACETS",
-    "FACT_SEPARATOR",
-    "MAX_DRAWN",
-    "MAX_NEIGHBOURS_DRAWN",
-    "NEIGHBOURS_UNFOLDED",
-    "SIDES",
-    "ChangeImpact",
-    "Edge",
-    "ImpactView",
-    "LineageEntity",
-    "LineageNode",
-    "Neighbourhood",
-    "PathStep",
-    "PathsView",
-    "SchemaChangesView",
-    "TreeLine",
-    "change_text",
-    "choose_nodes",
-    "distance",
-    "edges_between",
-    "edges_table",
-    "hop_count",
-    "is_indirect",
-    "label_name",
-    "lineage_entities",
-    "lineage_entity",
-    "lineage_table",
-    "lineage_tree",
-    "near",
-    "nearest",
-    "path_edges",
-    "states",
-]
-
 Attributes = Mapping[str, Any]
 """The attributes of a node in a graph; see `explorer.graph.nodes`."""
 

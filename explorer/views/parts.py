@@ -14,32 +14,6 @@ from explorer.client.display import moment
 from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff
 
-__all__ = [
-    "LINK_SCHEMES",
-    "Cell",
-    "Code",
-    "Difference",
-    "Fact",
-    "Facts",
-    "Fold",
-    "Grid",
-    "Mention",
-    "Moment",
-    "Part",
-    "Picture",
-    "Plain",
-    "Prose",
-    "Say",
-    "Stamped",
-    "Title",
-    "Tone",
-    "Value",
-    "Web",
-    "is_safe_link",
-    "mentions_of",
-    "with_names",
-]
-
 LINK_SCHEMES: Final = frozenset({"http", "https", "mailto"})
 """The schemes of addresses that are shown as links."""
 

@@ -17,23 +17,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records import BrowsePage, Facet, Hit, Measures, SearchPage
 
-__all__ = [
-    "SORT_ORDERS",
-    "FacetGroup",
-    "FacetRow",
-    "MatchedField",
-    "ResultRow",
-    "entities_table",
-    "facet_groups",
-    "facet_urns",
-    "facet_value_label",
-    "folder_table",
-    "result_row",
-    "result_rows",
-    "search_table",
-    "sort_label",
-]
-
 SORT_ORDERS: Final[Mapping[str, str]] = {
     "": "best first",
     "name": "by name, A to Z",

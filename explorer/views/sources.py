@@ -12,22 +12,6 @@ if TYPE_CHECKING:
     from explorer.sources.configured import ConfiguredSource, DriftEntry, SourceRun
     from explorer.sources.run import Effect, Removal, RunOutcome, RunPlan
 
-__all__ = [
-    "counts_text",
-    "drift_table",
-    "drift_text",
-    "effects_text",
-    "outcome_sentence",
-    "plan_lines",
-    "plan_table",
-    "plan_value",
-    "removal_sentence",
-    "removals_question",
-    "removed_sentence",
-    "sources_table",
-    "state_text",
-]
-
 # Containers first, then their content; other kinds occur in a single source only.
 _ORDER: Final = (
     "database",

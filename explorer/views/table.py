@@ -24,30 +24,6 @@ else:
 
     _Record = TypeVar("_Record")
 
-__all__ = [
-    "FILE_FORMATS",
-    "TIME",
-    "Audience",
-    "Cell",
-    "Row",
-    "Table",
-    "TableColumn",
-    "attributes",
-    "cell_text",
-    "join_names",
-    "json_text",
-    "markdown_cell",
-    "markdown_table",
-    "places_for",
-    "require_parquet",
-    "to_csv",
-    "to_frame",
-    "to_json",
-    "to_markdown",
-    "to_objects",
-    "to_parquet",
-]
-
 Cell = str | int | float | bool | datetime | Sequence[str] | None
 """The value of a cell; `None` if unknown. Times have a time zone."""
 

@@ -31,46 +31,6 @@ if TYPE_CHECKING:
     from explorer.client.records import Timeseries
     from explorer.metadata.aspects import ValueFrequency
 
-__all__ = [
-    "ColumnHistory",
-    "ColumnMeasures",
-    "Drift",
-    "Measure",
-    "Move",
-    "Profiles",
-    "TableMeasures",
-    "Usage",
-    "UsageDay",
-    "column_bars",
-    "column_measures_table",
-    "column_panels",
-    "column_profile_table",
-    "column_profiles_table",
-    "column_usage_table",
-    "column_values_table",
-    "frequency_bars",
-    "histogram_bars",
-    "lacks_columns",
-    "measures_table",
-    "moves_between",
-    "newest_with_columns",
-    "profile_table",
-    "profile_time",
-    "profiles_table",
-    "quantile_bars",
-    "quantile_name",
-    "query_usage_table",
-    "read_profiles",
-    "row_counts_table",
-    "usage_by_day_table",
-    "usage_of",
-    "usage_panels",
-    "usage_table",
-    "usage_windows_table",
-    "user_bars",
-    "user_usage_table",
-]
-
 
 class _UserCount(Camel, frozen=True):
     """The number of uses by one user, for charts and dashboards the number of views."""

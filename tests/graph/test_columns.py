@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from explorer.errors import InvalidInput, UnknownName
-from explorer.graph.lineage import split_column
+from explorer.metadata.fieldpath import split_column
 from tests.conftest import schema_of
 
 

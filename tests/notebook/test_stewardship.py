@@ -11,7 +11,7 @@ from explorer.errors import InvalidInput
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.stewardship import Entry
-from explorer.stewardship.dbt import read_project
+from explorer.stewardship.dbt_project import read_project
 
 FOLDER = "/prod/snowflake/analytics/marts"
 

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Operation", "violations"]
-
 Outcome = Literal["read", "accepted", "refused", "unknown"]
 
 

@@ -35,8 +35,6 @@ from tests.postgres import Cluster, running_cluster, running_pair
 from tests.relay import Relay, frozen, locked, relayed, silent
 from tests.server.history import Operation, violations
 
-__all__ = ["Outcome", "run"]
-
 _KILL_SECONDS = 20.0
 _START_SECONDS = 240.0
 # For so long after a failure there may be errors, or, on a machine with other work, for three times

@@ -22,18 +22,16 @@ from explorer.stewardship import compare
 from explorer.stewardship.dbt import (
     Held,
     Matches,
-    Project,
     ProjectChanges,
     ProjectLabel,
     ProjectPlan,
     Property,
     entries_of,
-    escape_jinja,
     match,
     plan,
-    read_project,
     stage_project,
 )
+from explorer.stewardship.dbt_project import Project, escape_jinja, read_project
 from explorer.stewardship.yaml_document import load
 from tests.conftest import schema_metadata
 from tests.stewardship.test_yaml_document import changed_lines, hostile

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 
-from explorer.client.display import block
-from explorer.tui.content import counted, line_text, markdown, preview
+from explorer.client.display import block, counted
+from explorer.tui.content import line_text, markdown, preview
 
 JOINED = {
     "family \U0001f468\u200d\U0001f469\u200d\U0001f467": "family \U0001f468\U0001f469\U0001f467",

@@ -5,8 +5,8 @@ from typing import Any
 
 from explorer.metadata.urn import Urn
 from explorer.stewardship.changeset import Change, Changeset
+from explorer.stewardship.dbt import FileUpdate as File
 from explorer.stewardship.dbt import (
-    DbtResource,
     ProjectChanges,
     ProjectLabel,
     ProjectPlan,
@@ -15,7 +15,7 @@ from explorer.stewardship.dbt import (
     Update,
     UpdateKind,
 )
-from explorer.stewardship.dbt import FileUpdate as File
+from explorer.stewardship.dbt_project import DbtResource
 from explorer.stewardship.documentation import Entry
 from explorer.stewardship.documentation import Row as FileRow
 from explorer.views.dbt import (

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from explorer.stewardship.coverage import Every, Grouping, Part
     from explorer.stewardship.dbt import Property
 
-__all__ = ["coverage", "describe", "docs", "link", "worklist"]
-
 _LINK_EPILOG = """
 \b
 Examples
@@ -826,7 +824,7 @@ def dbt_export(
     """
     from explorer.cli.rendering import documentation
     from explorer.stewardship import Stewardship
-    from explorer.stewardship.dbt import read_project
+    from explorer.stewardship.dbt_project import read_project
     from explorer.views.dbt import is_ambiguous
 
     dbt_project = read_project(project)
@@ -891,7 +889,7 @@ def dbt_import(
     from explorer.cli.rendering import documentation
     from explorer.client.journal import one_save
     from explorer.stewardship import Applied, Stewardship
-    from explorer.stewardship.dbt import read_project
+    from explorer.stewardship.dbt_project import read_project
     from explorer.views.dbt import is_ambiguous
 
     if not dry_run:

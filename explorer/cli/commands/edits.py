@@ -24,22 +24,6 @@ if TYPE_CHECKING:
     from explorer.client.governance import Governed
     from explorer.client.records import Edit
 
-__all__ = [
-    "delete",
-    "deprecate",
-    "domain",
-    "glossary",
-    "move",
-    "new",
-    "own",
-    "redo",
-    "rename",
-    "restore",
-    "tag",
-    "term",
-    "undo",
-]
-
 _KINDS: "dict[str, Governed]" = {
     "tag": "tag",
     "term": "glossaryTerm",
@@ -601,6 +585,7 @@ def _show_deprecations(target: Target, urns: tuple[str, ...], *, as_json: bool) 
     from explorer.cli.options import read_existing
     from explorer.cli.output import print_json
     from explorer.views.journal import value_words
+    from explorer.views.table import TableColumn
 
     deprecations: list[tuple[Entity, dict[str, Any] | None]] = []
     with target.open() as catalog:
@@ -616,8 +601,8 @@ def _show_deprecations(target: Target, urns: tuple[str, ...], *, as_json: bool) 
         )
     elif deprecations:
         columns = [
-            output.TableColumn("name", max_width=56, folds=True, style="bold"),
-            output.TableColumn("deprecation", folds=True),
+            TableColumn("name", max_width=56, folds=True, style="bold"),
+            TableColumn("deprecation", folds=True),
         ]
         rows = [
             (entity.urn.name, value_words("deprecation", fields)) for entity, fields in deprecations

@@ -23,8 +23,6 @@ from explorer.cli.shell_completion import (
     complete_types,
 )
 
-__all__ = ["blame", "browse", "diff", "get", "history", "schema", "search", "usage"]
-
 _ENTITIES = click.option(
     "--entity",
     "entities",

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from explorer.cli.rendering.lineage import LineageReport, RelationshipSide, Sides
     from explorer.graph.analysis import Grouping
 
-__all__ = ["impact", "lineage", "path", "relationships"]
-
 _IMPACT_SHOWN: Final = 50
 
 _IMPACT_EPILOG = """

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from explorer.client.connection import Connection
     from explorer.client.records import Rollback
 
-__all__ = ["backup", "check", "compact", "export", "load", "migrate", "reindex", "sample"]
-
 _EXPORT_EPILOG = """
 \b
 Examples
@@ -233,8 +231,9 @@ def check(data_dir: Path | None, registry_file: Path | None, *, accept_loss: boo
     """
     from explorer import config
     from explorer.errors import StorageFault
-    from explorer.server.data_directory import FILE, find_missing, hold_to
     from explorer.server.data_directory import accept_loss as accept
+    from explorer.server.data_directory import find_missing, hold_to
+    from explorer.server.remembered import FILE
 
     directory = data_dir or config.data_dir()
     is_there = directory.is_dir() if accept_loss else (directory / FILE).is_file()

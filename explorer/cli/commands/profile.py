@@ -10,8 +10,6 @@ from explorer.cli.options import WORDS, complete_profiles
 if TYPE_CHECKING:
     from explorer.config import ConnectionProfile, ConnectionProfiles
 
-__all__ = ["login", "profile"]
-
 _EPILOG: Final = """
 \b
 Examples

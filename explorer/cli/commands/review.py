@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from explorer.stewardship import StagedChangeset, StagedEdit
     from explorer.stewardship.coverage import Part
 
-__all__ = ["concept", "draft", "propagated", "proposals", "propose", "review", "share", "withdraw"]
-
 _SHARE = """
 \b
 Examples

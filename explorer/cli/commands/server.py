@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from explorer.server.audit_log import AuditRecord, AuditSink
     from explorer.server.authentication import Role, Token, TokenStore
 
-__all__ = ["audit", "serve", "token"]
-
 _EXAMPLES_OF_TOKENS = """
 \b
 Examples
@@ -813,6 +811,7 @@ def serve(
         click.echo(_systemd_unit(click.get_current_context()), nl=False)
         return
     from explorer import config, server
+    from explorer.server.retention import Retention
 
     directory = data_dir or config.data_dir()
     form: LogFormat | None = None if log_format == "none" else log_format
@@ -851,7 +850,7 @@ def serve(
         token_file=token_file,
         allowed_hosts=allowed_hosts,
         log_format=form,
-        retention=server.Retention(keep_changes, keep_versions, keep_timeseries_days),
+        retention=Retention(keep_changes, keep_versions, keep_timeseries_days),
         store=store,
         oidc=oidc,
         requests_per_minute=rate_limit,

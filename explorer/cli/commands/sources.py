@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from explorer.sources.run import RunOutcome, RunPlan
     from explorer.sources.source import Progress, Source
 
-__all__ = ["add", "sources"]
-
 _T = TypeVar("_T")
 
 _ADD: Final = """

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from explorer.cli.options import OutputFormat
 from explorer.cli.output import (
-    Table,
     as_objects,
     line_text,
     note,
@@ -52,46 +51,13 @@ from explorer.views import dbt as dbt_views
 from explorer.views import stewardship as views
 from explorer.views.feed import entries_with, feed_counts, feed_remarks, feed_table
 from explorer.views.stewardship import glossary_sentences, glossary_table
+from explorer.views.table import Table
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
     from explorer.stewardship import Format
     from explorer.stewardship.dbt import ProjectChanges, ProjectLabel, ProjectPlan, Unmatched
     from explorer.stewardship.glossary import GlossaryChange, GlossaryEntry, GlossaryOutcome
-
-__all__ = [
-    "CoverageGate",
-    "DbtLabelOutcome",
-    "FileOutcome",
-    "add_dbt_labels",
-    "check_glossary_target",
-    "check_report",
-    "check_target",
-    "dbt_rest_as_json",
-    "format_for",
-    "print_changes",
-    "print_counts",
-    "print_coverage",
-    "print_dbt_label_outcome",
-    "print_dbt_plan",
-    "print_dbt_plan_as_json",
-    "print_dbt_plan_totals",
-    "print_feed",
-    "print_glossary_changes",
-    "print_glossary_outcome",
-    "print_outcome",
-    "print_outcome_as_json",
-    "print_outcome_totals",
-    "print_trend",
-    "print_unmatched_resources",
-    "read",
-    "read_glossary",
-    "require_dbt_matches",
-    "write",
-    "write_file",
-    "write_glossary_file",
-    "write_report_to",
-]
 
 _STDIO = Path("-")
 

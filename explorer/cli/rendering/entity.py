@@ -74,6 +74,7 @@ from explorer.views.parts import (
     Value,
     Web,
 )
+from explorer.views.table import TableColumn
 from explorer.views.timeseries import (
     TableMeasures,
     Usage,
@@ -85,28 +86,6 @@ from explorer.views.timeseries import (
     profile_time,
     usage_panels,
 )
-
-__all__ = [
-    "Wanted",
-    "print_aspects",
-    "print_blame",
-    "print_column_changes",
-    "print_column_profiles",
-    "print_description",
-    "print_difference",
-    "print_entity",
-    "print_newest_profile",
-    "print_profiles",
-    "print_schema",
-    "print_steps",
-    "print_usage",
-    "read_column",
-    "read_difference",
-    "read_profiles",
-    "read_steps",
-    "read_version",
-    "require_dataset",
-]
 
 _Names = Mapping[Urn, str]
 _SCHEMA_ASPECT: Final = "schemaMetadata"
@@ -213,13 +192,13 @@ def _table(
         for row in column_rows
     ]
     columns = (
-        output.TableColumn("column", max_width=36, folds=True),
-        output.TableColumn("type", max_width=12),
-        output.TableColumn("facts", ""),
-        output.TableColumn(
+        TableColumn("column", max_width=36, folds=True),
+        TableColumn("type", max_width=12),
+        TableColumn("facts", ""),
+        TableColumn(
             "labels", "tags, terms", folds=True, audience="everyone" if labelled else "programs"
         ),
-        output.TableColumn("description", folds=True),
+        TableColumn("description", folds=True),
     )
     return output.StyledTable(columns, rows)
 
@@ -857,13 +836,13 @@ def _print_profiled_columns(columns: Sequence[Mapping[str, Any]]) -> None:
         ]
         cells.append([*row, *(column[name] for name in _VALUE_MEASURES), _samples(column)])
     heads = [
-        output.TableColumn("column", max_width=36, folds=True, style="bold"),
-        output.TableColumn("nulls"),
-        output.TableColumn("distinct"),
+        TableColumn("column", max_width=36, folds=True, style="bold"),
+        TableColumn("nulls"),
+        TableColumn("distinct"),
     ]
     if wide:
-        heads += [output.TableColumn(name, max_width=14) for name in _VALUE_MEASURES]
-        heads.append(output.TableColumn("samples", style="dim"))
+        heads += [TableColumn(name, max_width=14) for name in _VALUE_MEASURES]
+        heads.append(TableColumn("samples", style="dim"))
         output.print_table(output.StyledTable(heads, cells))
         return
     first = max(len(row[0]) if isinstance(row[0], str) else 0 for row in cells)
@@ -965,7 +944,7 @@ def _print_top(title: str, ranked: Sequence[tuple[str, int]], top: int) -> None:
     console.print()
     more = f"  {len(first):,} of {len(ranked):,}" if len(first) < len(ranked) else ""
     console.print(Text(title, "bold") + Text(more, "dim"))
-    columns = (output.TableColumn("name", max_width=50), output.TableColumn("count"))
+    columns = (TableColumn("name", max_width=50), TableColumn("count"))
     rows = [(Text("  ") + line_text(name), count) for name, count in first]
     output.print_table(output.StyledTable(columns, rows), headings=False)
 

@@ -15,8 +15,6 @@ from explorer.cli.options import OutputFormat
 from explorer.cli.output import (
     Cell,
     StyledTable,
-    Table,
-    TableColumn,
     line_text,
     note,
     print_table,
@@ -48,6 +46,7 @@ from explorer.views.lineage import (
     SchemaChangesView,
     hop_count,
 )
+from explorer.views.table import Table, TableColumn
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -55,38 +54,6 @@ if TYPE_CHECKING:
     from explorer.graph import Extent
     from explorer.sources.script_lineage import CatalogTables, StatementLineage
     from explorer.sources.sql_lineage import Path as TablePath
-
-__all__ = [
-    "WORKFLOW",
-    "LineageReport",
-    "RelationshipSide",
-    "Sides",
-    "check_there",
-    "column_target",
-    "may_break",
-    "print_as_table",
-    "print_impact",
-    "print_impact_totals",
-    "print_lineage_totals",
-    "print_path_totals",
-    "print_paths",
-    "print_relationship_totals",
-    "print_relationships",
-    "print_schema_changes",
-    "print_statements",
-    "print_statements_as_json",
-    "print_tree",
-    "print_unparsed",
-    "read_attributes",
-    "read_choice",
-    "read_edges",
-    "read_impact",
-    "read_lineage",
-    "read_paths",
-    "read_schema_changes",
-    "read_script_file",
-    "warn_of_truncation",
-]
 
 # By how much a search of paths that stopped is suggested to go further.
 _FURTHER: Final = 4

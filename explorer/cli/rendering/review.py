@@ -47,26 +47,6 @@ if TYPE_CHECKING:
         StagedOutcome,
     )
 
-__all__ = [
-    "ask_for_each",
-    "note_messages",
-    "print_concept",
-    "print_counts",
-    "print_drafted",
-    "print_imported",
-    "print_interrupted",
-    "print_outcome",
-    "print_propagated",
-    "print_propagated_outcome",
-    "print_proposals",
-    "print_proposed",
-    "print_requests",
-    "print_review",
-    "print_shared",
-    "print_withdrawn",
-    "settle",
-]
-
 _KEYS: Final = "a accept   x refuse   e edit   s skip   q quit"
 
 

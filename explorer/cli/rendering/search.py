@@ -19,19 +19,7 @@ from explorer.client.records import Folder, Named, SearchPage
 from explorer.errors import NotFound
 from explorer.metadata.urn import Urn
 from explorer.views.search import ResultRow, result_rows
-
-__all__ = [
-    "fitting",
-    "print_as_csv",
-    "print_as_json",
-    "print_folder",
-    "print_reasons",
-    "print_table",
-    "print_tree",
-    "print_urns",
-    "read_folder",
-    "read_tree",
-]
+from explorer.views.table import TableColumn
 
 # Lines of the terminal reserved for the header, the totals and the next prompt.
 _RESERVED_LINES: Final = 4
@@ -204,13 +192,13 @@ def _table(listing: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.Sty
             ]
         )
     columns = (
-        output.TableColumn("path", audience="programs"),
-        output.TableColumn("urn", audience="programs"),
-        output.TableColumn("type", audience="programs"),
-        output.TableColumn("name", max_width=44, folds=True, style="bold"),
-        output.TableColumn("kind", "type", max_width=16),
-        output.TableColumn("entities", audience="everyone" if listing.folders else "programs"),
-        output.TableColumn(
+        TableColumn("path", audience="programs"),
+        TableColumn("urn", audience="programs"),
+        TableColumn("type", audience="programs"),
+        TableColumn("name", max_width=44, folds=True, style="bold"),
+        TableColumn("kind", "type", max_width=16),
+        TableColumn("entities", audience="everyone" if listing.folders else "programs"),
+        TableColumn(
             "description",
             audience="everyone" if listing.entities else "programs",
             style="dim",

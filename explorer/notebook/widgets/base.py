@@ -21,25 +21,6 @@ from explorer.notebook import view
 from explorer.notebook.catalog import NotebookCatalog
 from explorer.views.parts import Part
 
-__all__ = [
-    "EXPLORER_MODULE",
-    "EXPLORER_STYLE",
-    "LINEAGE_MODULE",
-    "LINEAGE_STYLE",
-    "REVIEW_MODULE",
-    "REVIEW_STYLE",
-    "WORKLIST_MODULE",
-    "WORKLIST_STYLE",
-    "EditorSession",
-    "EditorWidget",
-    "ExplorerRequests",
-    "SavedHtml",
-    "SavedWithHtml",
-    "Widget",
-    "guard",
-    "running_cell",
-]
-
 _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")

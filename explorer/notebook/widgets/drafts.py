@@ -23,8 +23,6 @@ from explorer.views.drafts import (
 if TYPE_CHECKING:
     from explorer.notebook.widgets.editor import Stage, Writing
 
-__all__ = ["DraftList"]
-
 _SHORT = 200
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.notebook.catalog import NotebookCatalog
 
-__all__ = ["READ_ONLY", "UNDO", "DraftEditor", "WidgetDraft", "Writing"]
-
 UNDO = "undo_save() of the catalog undoes it."
 
 _DISCARD = "Discard"

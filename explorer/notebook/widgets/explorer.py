@@ -63,8 +63,6 @@ if TYPE_CHECKING:
     from explorer.notebook.widgets.lineage import EmbeddedLineage
     from explorer.stewardship.drafts import StoredDraft
 
-__all__ = ["TABS", "Explorer", "Tab", "explore"]
-
 Tab = Literal["overview", "columns", "lineage", "usage", "profile", "history"]
 TABS: tuple[Tab, ...] = get_args(Tab)
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from explorer.client.records import Flow
     from explorer.graph import Extent
 
-__all__ = ["EmbeddedLineage", "LineageWidget", "as_html"]
-
 _NAME = 60
 
 

@@ -25,8 +25,6 @@ from explorer.views.lineage import (
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["DrawnColumns", "DrawnLineage", "draw"]
-
 MOST_PORTS = 12
 """How many columns are drawn in one box."""
 

@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from explorer.client.records import Measures
     from explorer.notebook.catalog import NotebookCatalog
 
-__all__ = [
-    "FOLDER_PAGE",
-    "MOST_VALUES",
-    "PAGE",
-    "offers_of",
-    "page_state",
-    "results_page",
-    "row_at",
-    "tree_rows",
-]
-
 PageState = dict[str, Any]
 
 FOLDER_PAGE = 50

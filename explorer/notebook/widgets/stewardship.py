@@ -29,7 +29,8 @@ from explorer.notebook.widgets.base import (
     ExplorerRequests,
     running_cell,
 )
-from explorer.notebook.widgets.editor import READ_ONLY, UNDO, DraftEditor, WidgetDraft, Writing
+from explorer.notebook.widgets.editor import UNDO, DraftEditor, WidgetDraft, Writing
+from explorer.sessions.editing import READ_ONLY
 from explorer.sessions.review import OWN_TEXT, Decision, ReviewSession, ReviewState
 from explorer.stewardship.drafts import Drafts, StoredDraft
 from explorer.stewardship.staging import STATES
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from explorer.stewardship.staging import ReviewItem, StagedChangeset
     from explorer.stewardship.staging import ReviewState as ItemState
     from explorer.stewardship.worklist import Item, Key, Worklist
-
-__all__ = ["ReviewWidget", "WorklistWidget", "review"]
 
 _ROWS = 100
 _CELL = 300

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from explorer.notebook.chart import ShownChart
     from explorer.notebook.timeseries import UsageChart
 
-__all__ = ["UsageControls"]
-
 _log = logging.getLogger(__name__)
 
 _RANGES: Mapping[str, int | None] = {

@@ -27,8 +27,6 @@ from explorer.server.restli import (
 if TYPE_CHECKING:
     from explorer.server.graphql.executor import Executor
 
-__all__ = ["EXAMPLE_DOCUMENT", "GRAPHQL_PATH", "GraphqlRoute"]
-
 GRAPHQL_PATH = "/api/graphql"
 
 

@@ -28,8 +28,6 @@ from explorer.server.projection import read_delimiter
 from explorer.server.search.document import BROWSE_PATHS
 from explorer.server.store import StoredAspect
 
-__all__ = ["COLUMN_RESOLVERS", "RESOLVERS", "column_type", "parents", "property_value", "record_of"]
-
 _TYPES = frozenset(
     {
         "BOOLEAN",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from explorer.errors import InvalidUrn
-from explorer.metadata.urn import Urn
+from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.server.graphql.aspects import column_type, parents, property_value, record_of
 from explorer.server.graphql.object_types import GENERIC, SHAPES, symbols
@@ -28,11 +28,8 @@ from explorer.server.graphql.search import (
     search_results,
 )
 from explorer.server.graphql.session import Info, Node, Resolver
-from explorer.server.ingestion import UNKNOWN_ACTOR
 from explorer.server.search.query import SearchQuery, SortBy
 from explorer.version import __version__
-
-__all__ = ["DOCUMENT_RESOLVERS", "LIST_RESOLVERS", "RESOLVERS", "type_of"]
 
 # The platform of documents without one: they were written in this catalog.
 _HERE = "urn:li:dataPlatform:datahub"

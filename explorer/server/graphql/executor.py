@@ -86,8 +86,6 @@ from explorer.server.graphql.session import (
 from explorer.server.restli import NotedChange
 from explorer.server.store import StoreUnavailable
 
-__all__ = ["DocumentCache", "Executor"]
-
 _LENGTHS = ("count", "limit", "urns")
 _PAGE = 10
 # Approximate lengths of the lists in an introspection, which have no argument for their length.

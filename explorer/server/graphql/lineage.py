@@ -30,8 +30,6 @@ from explorer.server.search.fields import REMOVED
 from explorer.server.search.parser import names_field
 from explorer.server.store import Store
 
-__all__ = ["RESOLVERS", "update_lineage"]
-
 
 class Stamps(Struct, frozen=True):
     """The audit stamps of a lineage edge. Times are milliseconds since 1970 (UTC); anything that

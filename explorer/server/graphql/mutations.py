@@ -50,8 +50,6 @@ from explorer.server.graphql.session import (
 from explorer.server.restli import NotedChange, urns_in
 from explorer.server.search.query import SearchQuery
 
-__all__ = ["RESOLVERS", "guard"]
-
 _List = Sequence[dict[str, Any]]
 _Change = Callable[[_List], list[dict[str, Any]]]
 # The aspects of tags and terms, and their field that holds the list.

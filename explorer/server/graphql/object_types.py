@@ -8,19 +8,6 @@ from msgspec import Struct
 
 from explorer.metadata.registry import Registry
 
-__all__ = [
-    "BUILT_IN_OWNERSHIP",
-    "DESCRIBED",
-    "GENERIC",
-    "PARENT_FIELDS",
-    "SHAPES",
-    "entity_type_symbol",
-    "kind_of_owner",
-    "ownership_type",
-    "shape_fields",
-    "symbols",
-]
-
 BUILT_IN_OWNERSHIP = "urn:li:ownershipType:__system__"
 """The prefix of the URNs of built-in ownership types, which exist whether stored or not."""
 

@@ -13,15 +13,6 @@ from explorer.server.graphql.object_types import entity_type_symbol
 from explorer.server.graphql.schema import Resolvers
 from explorer.server.graphql.session import EditTransaction, Given, Info, Node
 
-__all__ = [
-    "RESOLVERS",
-    "create_property",
-    "delete_property",
-    "remove_properties",
-    "update_property",
-    "upsert_properties",
-]
-
 _TYPE = "structuredProperty"
 _SETTINGS = "structuredPropertySettings"
 _SHOWN = (

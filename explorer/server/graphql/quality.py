@@ -25,17 +25,6 @@ from explorer.server.graphql.session import EditTransaction, Given, Info, Node, 
 from explorer.server.search_request import read_filter
 from explorer.server.timeseries import read_documents
 
-__all__ = [
-    "MEASURE_RESOLVERS",
-    "RESOLVERS",
-    "raise_incident",
-    "report_assertion_result",
-    "report_operation",
-    "update_incident",
-    "update_incident_status",
-    "upsert_custom_assertion",
-]
-
 PRIORITIES = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
 """The priorities of incidents; an incident stores the index of its own."""
 _RUNS = "assertionRunEvent"

@@ -32,24 +32,6 @@ from explorer.metadata.urn import Urn
 from explorer.server.graphql.object_types import SHAPES, entity_type_symbol, shape_fields, symbols
 from explorer.server.graphql.session import Info, Node, Resolver
 
-__all__ = [
-    "Resolvers",
-    "Value",
-    "aspect_value",
-    "assemble",
-    "description_text",
-    "entities",
-    "entity",
-    "entity_name",
-    "entity_or_null",
-    "entries",
-    "flat",
-    "key",
-    "or_else",
-    "properties",
-    "symbol",
-]
-
 Value = Mapping[str, Any]
 
 

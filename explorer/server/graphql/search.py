@@ -32,17 +32,6 @@ from explorer.server.search_request import (
     scroll_id,
 )
 
-__all__ = [
-    "FOLDER_RESOLVERS",
-    "RESOLVERS",
-    "Given",
-    "input_filter",
-    "page_bounds",
-    "read_query",
-    "read_types",
-    "search_results",
-]
-
 Given = Mapping[str, Any]
 
 _ENTITY_TYPE = "_entityType"

@@ -37,23 +37,6 @@ if TYPE_CHECKING:
 
     from explorer.server.restli import NotedChange
 
-__all__ = [
-    "EditConflict",
-    "EditTransaction",
-    "Given",
-    "GraphQLContext",
-    "Info",
-    "Node",
-    "OverBudget",
-    "RequestBudget",
-    "Resolver",
-    "edit",
-    "edit_giving_entity",
-    "edit_of",
-    "read_if_current",
-    "read_run",
-]
-
 _COLUMNS = "editableSchemaMetadata"
 _LONGEST_RUN = 500
 _MOST_CHANGES = 10_000

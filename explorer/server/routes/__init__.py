@@ -12,30 +12,6 @@ from explorer.server.catalog import CatalogEngine
 from explorer.server.restli import EXAMPLE_URN, Parameter, RestliRequest
 from explorer.server.store import StoredAspect
 
-__all__ = [
-    "ALL_OR_NONE",
-    "ASYNC",
-    "BATCHED",
-    "CONDITIONS",
-    "COUNT",
-    "ENTITIES",
-    "ENTITY",
-    "FILTER",
-    "INPUT",
-    "LIMIT",
-    "NOTES",
-    "PATH_URN",
-    "PROPOSAL",
-    "PROPOSALS",
-    "SORT",
-    "SORT_CRITERIA",
-    "START",
-    "URN",
-    "all_or_none",
-    "ingest_batch",
-    "version_to_wire",
-]
-
 URN = Parameter("urn", "URN", "the entity", EXAMPLE_URN)
 PATH_URN = Parameter("urn", "URN", "the entity, percent-encoded", EXAMPLE_URN, place="path")
 ENTITY = Parameter("entity", "string", "the name of an entity type", "dataset")

@@ -39,8 +39,6 @@ from explorer.server.routes import (
 from explorer.server.search_request import read_filter, read_sort
 from explorer.server.timeseries import read_documents
 
-__all__ = ["AspectRoutes", "VersionRoutes"]
-
 _FAR = 2**31
 
 

@@ -25,8 +25,6 @@ from explorer.server.restli import (
 )
 from explorer.server.store import LogEntry, Store, StoredAspect, is_removed
 
-__all__ = ["ChangeRoutes", "ExportRoutes"]
-
 _EXPORT_PATH = "/export"
 _DEFAULT_LIMIT = 100
 _MAX_LIMIT = 1_000

@@ -8,9 +8,8 @@ import orjson
 from starlette.responses import Response
 
 from explorer.errors import InvalidInput, NotFound
-from explorer.metadata.urn import MAX_URN_BYTES, Urn
+from explorer.metadata.urn import MAX_URN_BYTES, UNKNOWN_ACTOR, Urn
 from explorer.server.dialect import record_name
-from explorer.server.ingestion import UNKNOWN_ACTOR
 from explorer.server.restli import (
     EXAMPLE_URN,
     Endpoint,
@@ -24,8 +23,6 @@ from explorer.server.restli import (
 from explorer.server.routes import COUNT, ENTITY, PATH_URN, START, URN, version_to_wire
 from explorer.server.routes.ingestion import WITH_SNAPSHOT, snapshot_name
 from explorer.server.store import StoredAspect, is_removed
-
-__all__ = ["CountRoutes", "DeletionRoutes", "EntityRoutes"]
 
 _MAX_MILLIS = 2**62
 

@@ -25,8 +25,6 @@ from explorer.server.restli import (
 from explorer.server.routes import ALL_OR_NONE, BATCHED, ingest_batch
 from explorer.server.store import RunRow
 
-__all__ = ["WITH_SNAPSHOT", "IngestionRoutes", "RunRoutes", "snapshot_name"]
-
 WITH_SNAPSHOT = frozenset(
     {
         "chart",

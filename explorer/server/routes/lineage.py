@@ -26,8 +26,6 @@ from explorer.server.search.fields import REMOVED
 from explorer.server.search.query import SearchQuery
 from explorer.server.store import Direction, Neighbour
 
-__all__ = ["LineageRoutes", "RelationshipRoutes"]
-
 _DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 _PAGE = 1_000
 

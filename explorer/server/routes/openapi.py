@@ -48,8 +48,6 @@ from explorer.server.search_request import (
 )
 from explorer.server.store import Direction, EdgeKey, EntityEdge, Store, StoredAspect
 
-__all__ = ["EdgeScrollRoutes", "EntityScrollRoutes", "OpenApiRoutes"]
-
 _ENTITY_PATH = "/openapi/v3/entity"
 _SPECIFICATIONS = 20
 _VERSION_MATCH = "If-Version-Match"

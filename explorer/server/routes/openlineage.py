@@ -31,8 +31,6 @@ from explorer.server.restli import Endpoint, JsonResponse, Parameter, RestliRequ
 from explorer.server.routes import ALL_OR_NONE, BATCHED, all_or_none
 from explorer.server.store import StoredAspect, Transaction
 
-__all__ = ["OpenLineageRoutes"]
-
 _PATH = "/api/v1/lineage"
 # The prefix under which DataHub serves the endpoints.
 _PREFIX = "/openapi/openlineage"

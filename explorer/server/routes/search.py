@@ -45,8 +45,6 @@ from explorer.server.search_request import (
     scroll_id,
 )
 
-__all__ = ["BrowsingRoutes", "SearchRoutes"]
-
 GIVES_RESULTS = (
     "numEntities (the total), pageSize, from, entities, and metadata with urns, the matches of "
     "each entity, an explanation of each (its score, how much of it comes from usage, the reason "

@@ -34,8 +34,6 @@ from explorer.version import __version__
 if TYPE_CHECKING:
     from graphql import GraphQLSchema
 
-__all__ = ["DocumentationRoutes", "Metrics", "StatusRoutes", "resident_bytes"]
-
 # The page loads nothing from other servers, and sends requests only to this service.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "

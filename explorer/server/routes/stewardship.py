@@ -37,8 +37,6 @@ from explorer.server.stewardship import (
 )
 from explorer.server.timeseries import USE_DAYS, read_use, use_from
 
-__all__ = ["StewardshipRoutes"]
-
 _DATASET = "dataset"
 _MOST_DAYS = 365
 _LOOK_SECONDS = 0.02

@@ -18,8 +18,6 @@ from explorer.server.restli import Endpoint, JsonResponse, Parameter, RestliRequ
 from explorer.server.routes import PATH_URN
 from explorer.server.store import StoredAspect
 
-__all__ = ["TimelineRoutes"]
-
 _DAY_MILLIS = 86_400_000
 _DEFAULT_DAYS = 7
 

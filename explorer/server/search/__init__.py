@@ -45,8 +45,6 @@ from explorer.server.search.fields import Vocabulary
 from explorer.server.search.query import FoundPage, How, NameCompletion, SearchQuery
 from explorer.server.search.relevance import ResolvedSearch
 
-__all__ = ["IS_RENEWED", "SearchEngine"]
-
 IS_RENEWED = "the search index is being rebuilt; try again in a moment"
 """The default reason that searches are given while the index is suspended."""
 

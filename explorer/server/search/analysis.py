@@ -26,45 +26,10 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.structured_properties import PREFIX
 from explorer.metadata.urn import Urn
+from explorer.query.fields import USE
 from explorer.server.search import fields
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import ENTITY_TYPE, Trait, Vocabulary
-
-__all__ = [
-    "CUT",
-    "GAP",
-    "MAX_WORD",
-    "NAME_CUT",
-    "SEAM",
-    "AnalysedDocument",
-    "analyse",
-    "as_number",
-    "as_text",
-    "chunks",
-    "compose",
-    "exact_urn",
-    "fold",
-    "forms",
-    "identity",
-    "in_words",
-    "join_names",
-    "join_words",
-    "names_of",
-    "needle",
-    "number",
-    "number_form",
-    "order_key",
-    "pieces",
-    "plain_letters",
-    "readable",
-    "singulars",
-    "split",
-    "symbol_runs",
-    "urn_in_order",
-    "use_of",
-    "values_of",
-    "word_line",
-]
 
 MAX_TEXT = 16_000
 MAX_WORD = 100
@@ -411,7 +376,7 @@ _VIRTUAL: dict[str, Callable[[Document], tuple[Scalar, ...]]] = {
     fields.ENTITY_TYPE: lambda document: (document.entity_type,),
     fields.REMOVED: lambda document: (document.removed,),
     fields.DISPLAY: _display_names,
-    fields.USE: lambda document: (float(document.usage),),
+    USE: lambda document: (float(document.usage),),
 }
 
 NAME_CUT = 200

@@ -17,20 +17,6 @@ from explorer.query.fields import DESCRIPTIONS
 from explorer.query.filters import DOCUMENTED, Filter
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN
 
-__all__ = [
-    "BROWSE_PATHS",
-    "MOST_FOLDERS",
-    "Document",
-    "FolderCount",
-    "FolderListing",
-    "FolderQuery",
-    "Scalar",
-    "build_document",
-    "folder_key",
-    "folder_keys",
-    "list_folders",
-]
-
 _MARK = "␟"
 MOST_FOLDERS = 10_000
 _DEEPEST = 40

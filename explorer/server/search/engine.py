@@ -17,17 +17,6 @@ from typing import Any, Protocol, cast
 
 import tantivy
 
-__all__ = [
-    "EngineFailed",
-    "IndexWriter",
-    "Searcher",
-    "boundary",
-    "count_hits",
-    "find_index_damage",
-    "is_too_wide",
-    "release_memory",
-]
-
 _HEAP_BYTES = 64_000_000
 _READ_BYTES = 1 << 20
 _META = "meta.json"

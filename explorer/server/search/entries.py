@@ -27,8 +27,6 @@ from explorer.server.search.document import Document
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.terms import Terms
 
-__all__ = ["EntryWorker", "main", "make_entry"]
-
 _IDLE_SECONDS = 30.0
 # A chunk takes a fraction of a second; a process that needs longer is stopped or swapped out.
 _ANSWER_SECONDS = 60.0

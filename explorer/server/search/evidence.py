@@ -36,8 +36,6 @@ from explorer.server.search.query import (
     all_of,
 )
 
-__all__ = ["Evidence", "has_name", "has_word", "is_literal", "meets", "name_query"]
-
 
 def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
     """Return a function that tells whether lines from `word_line` contain a word.

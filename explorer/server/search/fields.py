@@ -13,17 +13,6 @@ from explorer.metadata.structured_properties import ASSIGNMENTS, PREFIX, Definit
 from explorer.query.fields import DESCRIPTIONS, USE, guide_to
 from explorer.query.filters import DOCUMENTED
 
-__all__ = [
-    "DISPLAY",
-    "ENTITY_TYPE",
-    "REMOVED",
-    "URN",
-    "USE",
-    "VIRTUAL",
-    "Trait",
-    "Vocabulary",
-]
-
 Nature = Literal["text", "term", "number", "date", "boolean"]
 
 URN = "urn"

@@ -69,8 +69,6 @@ from explorer.server.search.sort_keys import SortField, check_key, resolve_sort,
 from explorer.server.search.terms import Terms, read_document
 from explorer.server.store import Store
 
-__all__ = ["SearchIndex"]
-
 
 def name_to_suggest(typed: Node, document: Document, vocabulary: Vocabulary) -> str:
     """Return the first name of a document that contains all words typed, else its display name."""

@@ -42,16 +42,6 @@ from explorer.server.search.fields import REMOVED, Vocabulary
 from explorer.server.search.terms import FORMAT, Terms, is_term, read_document
 from explorer.server.store import Store, StoreUnavailable, log_mark
 
-__all__ = [
-    "STATE",
-    "IndexPart",
-    "IndexSnapshot",
-    "Layers",
-    "MemoryIndex",
-    "read_problems",
-    "read_progress",
-]
-
 STATE = "index.json"
 
 # A larger index, which would delay the start by more than 0.2 s, is verified after the start.

@@ -46,8 +46,6 @@ from explorer.server.search.query import (
     any_of,
 )
 
-__all__ = ["filter_query", "names_field", "parse", "typed_words"]
-
 
 def comparison_node(trait: Trait, how: How, text: str, names: "Names | None" = None) -> Node:
     """Return the node for documents with a value of a field that compares with a text.

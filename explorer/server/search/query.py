@@ -9,37 +9,6 @@ from typing import Literal, TypeAlias
 from explorer.query.filters import Filter
 from explorer.server.search.analysis import MAX_WORD
 
-__all__ = [
-    "EVERYTHING",
-    "NOTHING",
-    "And",
-    "Below",
-    "Everything",
-    "FacetCounts",
-    "FoundPage",
-    "How",
-    "NameCompletion",
-    "Names",
-    "Node",
-    "Not",
-    "NumberRange",
-    "Or",
-    "Phrase",
-    "PointedAt",
-    "Present",
-    "SearchHit",
-    "SearchQuery",
-    "SortBy",
-    "TextRange",
-    "Value",
-    "ValuePattern",
-    "Wildcard",
-    "Word",
-    "all_of",
-    "any_of",
-    "size_bytes",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class SortBy:

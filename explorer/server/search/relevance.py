@@ -28,18 +28,6 @@ from explorer.server.search.query import (
 )
 from explorer.server.search.sort_keys import SortField, resolve_sort
 
-__all__ = [
-    "InFields",
-    "InName",
-    "NameBegins",
-    "NameIs",
-    "ResolvedSearch",
-    "Step",
-    "read_text",
-    "read_typed",
-    "reason",
-]
-
 _MOST_COUNTED = 4
 
 

@@ -80,8 +80,6 @@ from explorer.server.search.terms import (
     within,
 )
 
-__all__ = ["LISTED_VALUES", "FoundDocument", "IndexResult", "Key", "Plan", "SortedIndexResult"]
-
 _Query = tantivy.Query
 
 # The number of documents that one query reads to compare their values with patterns, at about

@@ -21,17 +21,6 @@ from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import URN, VIRTUAL, Trait, Vocabulary
 from explorer.server.search.query import SortBy
 
-__all__ = [
-    "SortField",
-    "check_key",
-    "number_code",
-    "resolve_sort",
-    "sort_code",
-    "sort_codes",
-    "sort_key",
-    "urn_of",
-]
-
 # The number of characters of a value that are compared. Values that are equal up to there are
 # ordered by the next field, and finally by the URN.
 _CUT = 96

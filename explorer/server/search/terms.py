@@ -37,6 +37,7 @@ from typing import Any, Literal
 import msgspec
 import tantivy
 
+from explorer.query.fields import USE
 from explorer.server.search.analysis import (
     CUT,
     GAP,
@@ -52,31 +53,9 @@ from explorer.server.search.analysis import (
 )
 from explorer.server.search.document import Document, Scalar, folder_keys
 from explorer.server.search.engine import EngineFailed, Searcher, is_too_wide
-from explorer.server.search.fields import DISPLAY, URN, USE, VIRTUAL, Trait, Vocabulary
+from explorer.server.search.fields import DISPLAY, URN, VIRTUAL, Trait, Vocabulary
 from explorer.server.search.query import How, ValuePattern
 from explorer.server.search.sort_keys import number_code, sort_code
-
-__all__ = [
-    "FORMAT",
-    "MAX_NAME_START",
-    "MAX_START",
-    "MORE",
-    "Parts",
-    "Terms",
-    "all_but",
-    "at_least",
-    "both",
-    "either",
-    "exact_term",
-    "is_short",
-    "is_term",
-    "like",
-    "like_value",
-    "literal",
-    "mark",
-    "read_document",
-    "within",
-]
 
 _MUST, _SHOULD, _NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
 

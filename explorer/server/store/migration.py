@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from explorer.server.store.sql.reads import SqlSnapshot
     from explorer.server.store.sql.transaction import SqlTransaction
 
-__all__ = ["NOTE", "CopiedTable", "copy_catalog"]
-
 NOTE = "migration"
 """The key of the note in a store that is being filled."""
 

@@ -26,9 +26,6 @@ from explorer.tui.state import TerminalState
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import Rows
 
-__all__ = ["BrowseTree", "FolderRows", "folder_row"]
-
-
 _DIM = "dim"
 _ASIDE = "dim italic"
 _SEARCHES_ALL = ", f searches all"

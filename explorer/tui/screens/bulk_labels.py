@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from explorer.stewardship.staging import StagedChangeset
 
-__all__ = ["BulkDeprecationScreen", "BulkLauncher", "BulkLinksScreen", "BulkPickerScreen"]
-
 
 class BulkPickerScreen(PickerScreen):
     """The picker for labels of one kind on all marked items. The choice is staged; nothing is

@@ -15,13 +15,14 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from explorer.client import journal
+from explorer.client.display import counted
 from explorer.client.editable import TextConflict
 from explorer.metadata.urn import Urn
 from explorer.sessions.undo import UndoQuestion, UndoSession
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.feed import ChangeFeed, FeedEntry
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, line, line_text
+from explorer.tui.content import join, line, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.columns import ColumnsView
 from explorer.tui.screens.overview import OverviewTab
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
 
     from explorer.client.journal import JournalEntry, JournalSave
     from explorer.views.diff import Diff
-
-__all__ = ["FeedPlace", "FeedScreen", "JournalScreen", "UndoActions"]
 
 _NARROW: Final = 100
 _NO_CHANGES: Final = "No changes since your last visit; b shows changes since an earlier visit."

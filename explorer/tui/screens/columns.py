@@ -20,11 +20,12 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input
 
+from explorer.client.display import counted
 from explorer.client.journal import one_save
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import Times, counted, join, line_text, padded, preview, without_start
+from explorer.tui.content import Times, join, line_text, padded, preview, without_start
 from explorer.tui.screens.label_choice import LabelsRequested
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.charts import bar_text
@@ -56,15 +57,6 @@ if TYPE_CHECKING:
     from explorer.client.records import Timeseries
     from explorer.sessions.labels import LabelKind
     from explorer.views.table import Table
-
-__all__ = [
-    "ColumnDrawing",
-    "ColumnRows",
-    "ColumnsView",
-    "column_fact_line",
-    "column_lines",
-    "read_measurements",
-]
 
 DAYS: Final = 30
 """How many days of use are added up."""

@@ -13,12 +13,13 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Static
 
+from explorer.client.display import counted
 from explorer.metadata.urn import Urn
 from explorer.stewardship.concepts import Concept, ConceptColumn, stage_concept
 from explorer.stewardship.drafts import Draft, Drafts
 from explorer.stewardship.worklist import Key
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, line_text
+from explorer.tui.content import join, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.label_choice import BulkLabelsRequested
 from explorer.tui.screens.review import ReviewAnswer, ReviewTextScreen
@@ -38,8 +39,6 @@ from explorer.views.table import Row, Table, TableColumn
 if TYPE_CHECKING:
     from explorer.sessions.labels import LabelKind
     from explorer.stewardship.staging import StagedChangeset
-
-__all__ = ["ConceptQuestion", "ConceptScreen"]
 
 _READING: Final = "reading columns …"
 _OWN: Final = -1

@@ -24,8 +24,6 @@ from explorer.tui.widgets.dialogs import FramedScreen, OverlayScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 
-__all__ = ["KnownServer", "LogScreen", "ServersScreen", "list_servers"]
-
 _NAME = 18
 
 

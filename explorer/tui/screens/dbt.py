@@ -13,11 +13,13 @@ from textual import on, work
 from textual.binding import BindingType
 from textual.widgets import Static
 
+from explorer.client.display import counted
 from explorer.metadata.urn import Urn
 from explorer.stewardship import dbt
 from explorer.stewardship.api import AsyncStewardship
+from explorer.stewardship.dbt_project import Project, read_project
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, line, line_text
+from explorer.tui.content import join, line, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.review import project_prompt
 from explorer.tui.session import Changes, TerminalSession
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
 
     from explorer.stewardship.staging import StagedChangeset
     from explorer.views.diff import Diff
-
-__all__ = ["DbtProjectScreen"]
 
 _MOST_FILES: Final = 8
 _NOT_LISTED: Final = "No change matches; esc shows all."
@@ -83,7 +83,7 @@ class _Options:
 class _Comparison:
     """A project as it was read, and the catalog's metadata of its datasets."""
 
-    project: dbt.Project
+    project: Project
     matches: dbt.Matches
     metadata: Mapping[Urn, dbt.Held]
 
@@ -211,7 +211,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         with self._session.reporting("reading the texts of the project"):
             self._show_status("reading the texts of the project …")
             try:
-                project = await asyncio.to_thread(dbt.read_project, self._folder)
+                project = await asyncio.to_thread(read_project, self._folder)
                 steward = AsyncStewardship(await self._session.catalog())
                 changes = await steward.dbt_changes(
                     project,
@@ -307,7 +307,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         """Read the project and what the catalog says of it, and list what differs."""
         with self._session.reporting("reading the project", self._show_failure, self.action_reload):
             self._show_status(self.READING)
-            project = await asyncio.to_thread(dbt.read_project, self._folder)
+            project = await asyncio.to_thread(read_project, self._folder)
             self._note(await asyncio.to_thread(self._folder.absolute))
             catalog = await self._session.catalog()
             self._show_status("looking for its datasets …")

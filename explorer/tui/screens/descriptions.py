@@ -23,8 +23,6 @@ from explorer.views.drafts import (
     place_words,
 )
 
-__all__ = ["DraftsScreen"]
-
 
 class DraftsScreen(ListScreen[StoredDraft]):
     """Lists the drafts for this server, newest first; returns the one to continue."""

@@ -68,8 +68,6 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
 
-__all__ = ["EditorLauncher", "EditorOutcome", "EditorScreen", "editor_heading"]
-
 
 def editor_heading(
     target: DescriptionTarget, place: str, draft: str, *, read_only: bool, width: int

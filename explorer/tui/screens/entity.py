@@ -17,11 +17,12 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
 
+from explorer.client.display import counted
 from explorer.errors import CatalogError, ServerFault
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import Times, counted, join, line_text
+from explorer.tui.content import Times, join, line_text
 from explorer.tui.desktop import Browser
 from explorer.tui.key_queue import LEADING, opening, start_worker
 from explorer.tui.screens.columns import ColumnsView
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
     from explorer.tui.screens.lineage import LineageTab
     from explorer.tui.screens.timeseries import UsageTab
     from explorer.views.table import Table
-
-__all__ = ["EntityView", "head_mentions", "head_text", "is_describable"]
 
 _GAP = "   "
 _PATH_AT_LEAST = 8

@@ -33,21 +33,6 @@ if TYPE_CHECKING:
     from explorer.client.records import Hit
     from explorer.sessions.search import Results
 
-__all__ = [
-    "MOST_ROWS",
-    "ExportScreen",
-    "FileScreen",
-    "PictureScreen",
-    "aspects_table",
-    "check",
-    "path_of",
-    "results_table",
-    "suggest_name",
-    "table_here",
-    "write",
-    "write_atomically",
-]
-
 _PAGE: Final = 100
 _DRAWN_WIDTH: Final = 240
 _DRAWN_AT_ONCE: Final = 50

@@ -28,8 +28,6 @@ from explorer.tui.widgets.dialogs import (
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
-__all__ = ["GovernanceLauncher", "GovernanceScreen", "ParentScreen"]
-
 _PART = "New"
 _AT_ONCE = 50
 

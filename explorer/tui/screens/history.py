@@ -17,12 +17,13 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from explorer.client.display import counted
 from explorer.client.history import version_of
 from explorer.client.records import difference
 from explorer.errors import CatalogError, NotFound, ReadOnly
 from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.actions import bindings
-from explorer.tui.content import Times, counted, join, line_text, padded, preview
+from explorer.tui.content import Times, join, line_text, padded, preview
 from explorer.tui.key_queue import LEADING
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -53,8 +54,6 @@ if TYPE_CHECKING:
     from explorer.client.records import ColumnChange, Version
     from explorer.metadata.aspects import AuditStamp
     from explorer.views.table import Row, Table
-
-__all__ = ["HistoryRows", "HistoryTab"]
 
 
 class HistoryRows(ActionRows):

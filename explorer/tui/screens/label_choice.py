@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from explorer.stewardship.labels import LabelledKind
     from explorer.stewardship.worklist import Key
 
-__all__ = ["TERM_PREFIX", "BulkLabelsRequested", "LabelsRequested", "draw_change"]
-
 TERM_PREFIX: Final = "urn:li:glossaryTerm:"
 
 

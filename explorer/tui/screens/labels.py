@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from explorer.client.display import in_quotes
+from explorer.client.display import counted, in_quotes
 from explorer.sessions.labels import (
     FOUND,
     NO_CHANGES,
@@ -30,7 +30,7 @@ from explorer.sessions.labels import (
     why_not_labelled,
 )
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, line, line_text, padded, preview
+from explorer.tui.content import line, line_text, padded, preview
 from explorer.tui.key_queue import LEADING, start_worker
 from explorer.tui.screens.label_choice import draw_change
 from explorer.tui.screens.lifecycle import (
@@ -47,12 +47,6 @@ from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
-
-__all__ = [
-    "LabelLauncher",
-    "PickerScreen",
-    "draw_label",
-]
 
 _MARKS: dict[LabelMark, tuple[str, str]] = {
     "on": (" ● ", "bold"),

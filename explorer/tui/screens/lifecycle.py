@@ -14,14 +14,14 @@ from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
-from explorer.client.display import in_quotes, visible
+from explorer.client.display import counted, in_quotes, visible
 from explorer.client.editable import deprecation_of
 from explorer.errors import Conflict, InvalidInput, InvalidUrn
 from explorer.metadata.urn import Urn
 from explorer.sessions.labels import LabelTarget
 from explorer.sessions.lineage import read_impact
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, line_text
+from explorer.tui.content import join, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.relations import relationship_kinds
 from explorer.tui.session import TerminalSession
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records import Edges
     from explorer.graph import Affected, Impact
-
-__all__ = ["DeprecationFields", "DeprecationOutcome", "DeprecationScreen", "HideScreen"]
 
 _COUNTED = 1_000
 _NAMED = 5

@@ -15,12 +15,13 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Input, Static
 
+from explorer.client.display import counted
 from explorer.errors import CatalogError
 from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
 from explorer.sessions.lineage import LineageQuery, LineageSession, LineageState
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, line_text, padded, preview
+from explorer.tui.content import join, line_text, padded, preview
 from explorer.tui.screens.export import FileScreen, check, suggest_name, write_atomically
 from explorer.tui.screens.lineage_map import LineageDrawing, LineageMap, draw
 from explorer.tui.screens.search_dialogs import ChoiceScreen
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.graph import Affected
     from explorer.views.table import Table
-
-__all__ = ["ImpactRows", "LineageTab"]
 
 _DRAWN_AT_MOST: Final = 2_000
 """Laying out so many takes a second."""

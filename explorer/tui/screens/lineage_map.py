@@ -27,8 +27,6 @@ from explorer.views.lineage import FACT_SEPARATOR, Edge, LineageNode, Neighbourh
 if TYPE_CHECKING:
     from explorer.graph.layout import Box, Layout
 
-__all__ = ["LineageDrawing", "LineageMap", "Minimap", "draw", "free_place", "is_wanted", "nearest"]
-
 _T = TypeVar("_T")
 
 Span = tuple[str, int]

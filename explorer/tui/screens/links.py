@@ -13,10 +13,11 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Label, Static
 
+from explorer.client.display import counted
 from explorer.client.journal import one_save
 from explorer.errors import Conflict, NotFound
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, line_text
+from explorer.tui.content import join, line_text
 from explorer.tui.desktop import browse_to, is_web
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records import Edit
     from explorer.metadata.aspects import Link
-
-__all__ = ["LinksScreen", "problem_with"]
 
 _WITH_HOST = ("http", "https", "ftp", "sftp")
 _WITHOUT_HOST = ("mailto", "tel", "slack", "msteams")

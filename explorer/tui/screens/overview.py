@@ -41,8 +41,6 @@ from explorer.views.parts import (
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
-__all__ = ["RENDERED", "OverviewTab", "PageLayout", "lay_out"]
-
 RENDERED = 20_000
 """How many characters of a text are shown as they are meant to look."""
 _WHOLE = 4_000_000

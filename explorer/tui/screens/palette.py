@@ -34,19 +34,6 @@ from explorer.tui.widgets.dialogs import (
 if TYPE_CHECKING:
     from explorer.config.searches import SearchFile
 
-__all__ = [
-    "HelpScreen",
-    "JumpScreen",
-    "PaletteScreen",
-    "PaletteTargets",
-    "SettingsScreen",
-    "ThemesScreen",
-    "available_actions",
-    "config_lines",
-    "scopes_here",
-    "targets_in",
-]
-
 # What everything can do is least worth saying.
 _LAST: tuple[Scope, ...] = ("list", "app")
 _NOT_LISTED = ("app.command-palette",)

@@ -14,10 +14,10 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-from explorer.client.display import moment
+from explorer.client.display import counted, moment
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
-from explorer.tui.content import block, counted, join, line_text, padded
+from explorer.tui.content import block, join, line_text, padded
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows, wrap_parts
@@ -27,8 +27,6 @@ from explorer.views.history import actor_of, actors_of, run_of
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.views.table import Table
-
-__all__ = ["FOUND_LIMIT", "JsonNode", "JsonTree", "RawTab", "find_keys", "format_json"]
 
 _PAGE = 100
 FOUND_LIMIT = 1_000

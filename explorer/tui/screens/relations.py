@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records import Direction, Edge
 
-__all__ = ["RelationsView", "page_of_urn", "relationship_kinds"]
-
 COLUMN = "schemaField"
 
 # What a relationship says, read from this entity: (outgoing, incoming).

@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
+from explorer.client.display import counted
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.sessions.changesets import ChangesetsSession, ChangesetsState
@@ -23,7 +24,7 @@ from explorer.stewardship.staging import (
     StagedChangeset,
 )
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, line_text, padded
+from explorer.tui.content import join, line_text, padded
 from explorer.tui.key_queue import LEADING
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -50,14 +51,6 @@ from explorer.views.table import Table
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-
-__all__ = [
-    "ChangesetsScreen",
-    "ReviewAnswer",
-    "ReviewScreen",
-    "ReviewTextScreen",
-    "project_prompt",
-]
 
 _PAUSE_SECONDS: Final = 0.3
 _LOOKING: Final = "looking for changesets …"

@@ -52,11 +52,6 @@ if TYPE_CHECKING:
     from explorer.metadata.registry import Registry
     from explorer.views.table import Table
 
-__all__ = [
-    "SearchBox",
-    "SearchView",
-]
-
 
 class DropDown(Widget):
     """The list of completions, an overlay below the box. It never has the focus: the box passes

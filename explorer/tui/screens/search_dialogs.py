@@ -27,16 +27,6 @@ from explorer.tui.widgets.dialogs import ChooserEntry, ChooserScreen, FramedScre
 if TYPE_CHECKING:
     from explorer.client.records import Facet
 
-__all__ = [
-    "EXAMPLES",
-    "ChoiceScreen",
-    "ConditionDialogs",
-    "How",
-    "SearchesScreen",
-    "SyntaxScreen",
-    "condition_of",
-]
-
 _LABEL = 300
 
 

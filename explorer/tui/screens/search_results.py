@@ -11,11 +11,11 @@ from textual.app import RenderResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from explorer.client.display import in_quotes
+from explorer.client.display import counted, in_quotes
 from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, line, line_text, marked, padded, preview
+from explorer.tui.content import join, line, line_text, marked, padded, preview
 from explorer.tui.screens.label_choice import BulkLabelsRequested
 from explorer.tui.widgets.rows import MARK, Rows
 from explorer.views.search import FacetGroup, FacetRow, MatchedField, ResultRow, sort_label
@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     from explorer.client.records import Hit
     from explorer.sessions.search import Results
     from explorer.stewardship.labels import LabelledKind
-
-__all__ = [
-    "PAGE",
-    "SEEN",
-    "SHORT",
-    "Facets",
-    "ResultRows",
-    "Welcome",
-    "count_line",
-    "draw_result",
-    "draw_value",
-    "fault_line",
-    "match_explanation",
-]
 
 _FIELDS_EXPLAINED = 5
 _NARROWEST = 10

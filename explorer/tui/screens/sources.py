@@ -33,8 +33,6 @@ from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 from explorer.views.sources import options_sentence, plan_lines, removals_question, state_text
 
-__all__ = ["AddSourceScreen", "SourceChoice", "SourcesScreen"]
-
 _NAME: Final = 20
 _BAR: Final = 24
 _MOST_SKIPPED: Final = 20

@@ -16,6 +16,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
+from explorer.client.display import counted
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
@@ -26,7 +27,7 @@ from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.coverage import GROUPINGS, Coverage, CoverageTrend, Group, Grouping, Part
 from explorer.stewardship.worklist import Item, Key, Worklist, WorkQueue, documented_meanwhile
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, line_text
+from explorer.tui.content import join, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -61,8 +62,6 @@ if TYPE_CHECKING:
     from explorer.metadata.registry import Registry
     from explorer.stewardship.provenance import PropagatedOutcome, PropagatedText
     from explorer.stewardship.staging import StagedChangeset
-
-__all__ = ["CoverageScreen", "DatasetQuestion", "PropagatedScreen", "WorklistScreen"]
 
 _FIRST: Final = 500
 _MOST: Final = 10_000

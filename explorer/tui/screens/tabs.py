@@ -25,15 +25,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.views.table import Table
 
-__all__ = [
-    "LazyHistoryTab",
-    "LazyLineageTab",
-    "LazyProfileTab",
-    "LazyRawTab",
-    "LazyUsageTab",
-]
-
-
 _USED = ("dataset", "chart", "dashboard")
 _PROFILED = ("dataset",)
 

@@ -19,13 +19,14 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from explorer.client.display import counted
 from explorer.errors import CatalogError
 from explorer.metadata.aspects import FieldProfile
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import block, counted, join, line_text, padded
+from explorer.tui.content import block, join, line_text, padded
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.charts import ChartWidget, Plot, Point, bar_text, sparkline
 from explorer.tui.widgets.rows import Rows
@@ -57,8 +58,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records import Timeseries
     from explorer.views.table import Table
-
-__all__ = ["ProfileTab", "UsageTab", "format_count"]
 
 _TIMES: tuple[int | None, ...] = (7, 30, 90, None)
 _LEAST_FOR_CHART = 12

@@ -13,24 +13,14 @@ from textual.binding import ActiveBinding
 from textual.dom import DOMNode
 from textual.widget import Widget
 
+from explorer.client.display import counted
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import ACTIONS, Action, readable
-from explorer.tui.content import block, counted, line_text
+from explorer.tui.content import block, line_text
 
 if TYPE_CHECKING:
     from explorer.client.records import ServerInfo
     from explorer.tui.session import ServerStatus, TerminalSession
-
-__all__ = [
-    "PATIENCE_SECONDS",
-    "PRESSED",
-    "READ_ONLY",
-    "Header",
-    "KeyLine",
-    "action_owner",
-    "action_style",
-    "format_waiting",
-]
 
 PRESSED: Final = "pressed"
 """Under what a style keeps the action of its text."""

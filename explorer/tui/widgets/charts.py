@@ -15,8 +15,6 @@ from textual.widget import Widget
 
 from explorer.views.chart import Line, Lines, calendar_labels, gaps_in
 
-__all__ = ["ChartWidget", "Plot", "Point", "bar_lines", "bar_text", "braille_lines", "sparkline"]
-
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _BRAILLE = 0x2800
 # The bits of a braille character's dots, by column and by row from the top.

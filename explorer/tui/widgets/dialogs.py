@@ -35,22 +35,6 @@ from explorer.views.table import Table
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
-__all__ = [
-    "ChooserEntry",
-    "ChooserScreen",
-    "ConfirmScreen",
-    "DiscardScreen",
-    "EntityScreen",
-    "FilteredListScreen",
-    "FramedScreen",
-    "ListScreen",
-    "OverlayScreen",
-    "PromptScreen",
-    "TableScreen",
-    "entities_like",
-    "entity_entries",
-]
-
 _Result = TypeVar("_Result")
 _Value = TypeVar("_Value")
 

@@ -18,16 +18,6 @@ from explorer.errors import InvalidUrn
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 
-__all__ = [
-    "LONGEST",
-    "AskLine",
-    "FilterLine",
-    "HintedLine",
-    "TypedLine",
-    "pasted_line",
-    "pasted_urn",
-]
-
 LONGEST = 10_000
 _BEGINS = "urn:li:"
 _URN_LONGEST = 4_000

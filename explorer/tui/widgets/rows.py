@@ -33,19 +33,6 @@ from explorer.views.table import Cell, Table, TableColumn, cell_text
 if TYPE_CHECKING:
     from explorer.views.diff import Diff, DiffLine, LineKind
 
-__all__ = [
-    "MARK",
-    "ActionRequested",
-    "ActionRows",
-    "DifferenceRows",
-    "Rows",
-    "SizeAware",
-    "TableRows",
-    "TextRows",
-    "strip_of",
-    "wrap_parts",
-]
-
 
 def strip_of(line: Text, width: int, style: Style) -> Strip:
     """Return one line of text as a strip of a width in cells, cut or padded, in a style."""

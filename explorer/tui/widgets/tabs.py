@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.views.table import Table
 
-__all__ = ["Tab", "View", "titles"]
-
 
 class View(SizeAware):
     """A view of an entity.

@@ -37,15 +37,6 @@ from explorer.client.display import visible
 from explorer.tui.actions import actions_of, bindings
 from explorer.tui.widgets.bars import KeyLine
 
-__all__ = [
-    "DescriptionArea",
-    "ExactDocument",
-    "FastWrappedDocument",
-    "fenced_rows",
-    "fold_long_lines",
-    "spans",
-]
-
 # No text has these, for they are no characters. One breaks a line that is too long to be drawn at
 # every key; the other follows a CR of its own, so that with an LF after it it stays one.
 _FOLD = "\udfff"

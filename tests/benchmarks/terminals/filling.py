@@ -6,8 +6,6 @@ from pathlib import Path
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
 
-__all__ = ["COLUMNS", "VISITS", "WIDE", "fill", "visit"]
-
 COLUMNS = 2_000
 VISITS = 400
 WIDE = "wide_table"

@@ -21,8 +21,6 @@ from typing import Self
 
 from terminals.screen import Screen
 
-__all__ = ["Idle", "Paint", "Program", "Start"]
-
 KEYS = {
     "down": "\x1b[B",
     "up": "\x1b[A",

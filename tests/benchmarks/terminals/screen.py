@@ -4,8 +4,6 @@ import codecs
 import re
 import unicodedata
 
-__all__ = ["Screen"]
-
 _PIECE = re.compile(
     r"\x1b\[(?P<marks>[<-?]?)(?P<numbers>[\d;:]*)[ -/]*(?P<final>[@-~])"
     r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\)"

@@ -51,8 +51,6 @@ from explorer.server.store.sql import Dialect, SqlConnection, Writer
 from explorer.server.store.sql.reads import SqlReads, SqlSnapshot, SqlSurvey
 from explorer.server.store.sql.transaction import SqlTransaction, WriterCache
 
-__all__ = ["PostgresAccess", "PostgresStore"]
-
 T = TypeVar("T")
 _READERS = 12
 _WAIT_SECONDS = 2.0

@@ -26,22 +26,6 @@ from explorer.server.store.sql import Given, SqlRows
 if TYPE_CHECKING:
     from psycopg.abc import PQGen
 
-__all__ = [
-    "CHANNEL",
-    "COPY_FROM",
-    "Patience",
-    "PostgresConnection",
-    "Raw",
-    "as_fault",
-    "configure",
-    "connect",
-    "is_lost",
-    "network_settings",
-    "open_database",
-    "place_of",
-    "words_of",
-]
-
 FORMAT = 1
 CHANNEL = "catalog_log"
 _RETRY_SECONDS = 2.0

@@ -26,18 +26,6 @@ from explorer.server.store import (
     TransactionChanges,
 )
 
-__all__ = [
-    "COMPRESSED",
-    "Dialect",
-    "Given",
-    "SqlConnection",
-    "SqlRows",
-    "TableLayout",
-    "Writer",
-    "WritingConnection",
-    "WritingTransaction",
-]
-
 COMPRESSED = ("value", "previous")
 """The columns whose values are stored compressed."""
 

@@ -39,8 +39,6 @@ from explorer.server.store.sql import (
     TableLayout,
 )
 
-__all__ = ["SqlReads", "SqlSnapshot", "SqlSurvey"]
-
 _T = TypeVar("_T")
 
 _LATEST = "a.name, 0, expand(a.value), a.time_millis, a.actor, coalesce(a.seen, a.system)"

@@ -29,8 +29,6 @@ from explorer.server.store import (
 from explorer.server.store.sql import COMPRESSED, Dialect, SqlConnection, TableLayout
 from explorer.server.store.sql.reads import SqlSnapshot
 
-__all__ = ["SqlTransaction", "WriterCache"]
-
 _NO_SYSTEM = b"{}"
 # The note with the latest time of all aspects that were removed, in milliseconds. What is written
 # again in the place of one gets a later time.

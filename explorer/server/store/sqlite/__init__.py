@@ -47,18 +47,6 @@ from explorer.server.store.sqlite.schema import (
     renew_id,
 )
 
-__all__ = [
-    "SqliteStore",
-    "back_up_file",
-    "compact_file",
-    "copy_file",
-    "draft_restored_file",
-    "find_file_damage",
-    "flush_directory",
-    "is_empty",
-    "replace_file",
-]
-
 T = TypeVar("T")
 _RETRY_SECONDS = 5.0
 _SILENT_SECONDS = 10.0

@@ -28,24 +28,6 @@ from explorer.files import is_full
 from explorer.metadata.names import natural_key
 from explorer.server.store import LASTING_ID, digest
 
-__all__ = [
-    "SQLITE_ERRORS",
-    "Damage",
-    "add_lineage_indexes",
-    "check_readable",
-    "compress",
-    "connect",
-    "connect_read_only",
-    "copy_database",
-    "expand",
-    "find_damage",
-    "flush_directory",
-    "is_read_only",
-    "open_file",
-    "read_id",
-    "renew_id",
-]
-
 Migration = Callable[[sqlite3.Connection], None]
 """A function that changes the tables, with calls of `execute` only.
 
