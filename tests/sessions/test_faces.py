@@ -1,0 +1,117 @@
+"""Each session is bound by the front ends that offer what it does, and each says what it leaves
+out."""
+
+import ast
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import explorer
+import explorer.sessions
+from explorer.sessions.base import Session
+
+ROOT = Path(explorer.__file__).parent
+
+# A drawing of the terminal is walked from node to node; one of a page shows all boxes and unfolds
+# them. Each has the turns of its kind.
+_OF_A_MAP = {
+    "ask",
+    "draw",
+    "follow",
+    "forget_paths",
+    "list_impact",
+    "show_paths",
+    "toggle",
+    "widen",
+}
+_OF_BOXES = {
+    *("draw", "draw_more", "fold", "follow_column", "follow_edge", "forget_columns", "go_back"),
+    *("leave_out", "look_at", "offer_columns", "reach", "take", "turn_to", "unfold"),
+}
+
+LEFT_OUT: dict[str, dict[str, set[str]]] = {
+    "BrowseSession": {"tui": set(), "notebook": set()},
+    # What a folder holds is listed and deleted by the commands of the shell.
+    "ChangesetsSession": {"tui": set(), "cli": {"discard", "open_file"}},
+    # A command that describes has one step.
+    "EditSession": {"tui": set(), "notebook": set()},
+    # A command or a cell makes, renames and moves in one step.
+    "GlossarySession": {"tui": set()},
+    # A command or a cell names its labels.
+    "LabelSession": {"tui": set()},
+    # A command prints one answer.
+    "LineageSession": {"tui": _OF_BOXES, "notebook": _OF_A_MAP},
+    # All are refused by whoever reviews without looking: a script. It is taken back by deciding
+    # again, and syncs at its start.
+    "ReviewSession": {
+        "tui": {"refuse_all"},
+        "notebook": {"refuse_all"},
+        "cli": {"leave", "reopen", "sync"},
+    },
+    # The terminal reads the measures with the rows; a page completes by itself, goes on page by
+    # page, and saves its searches in cells.
+    "SearchSession": {
+        "tui": {"read_measures"},
+        "notebook": {"complete", "read_page", "rename", "save"},
+    },
+    # A cell adds a source; what was added is listed and removed by a command or in the terminal.
+    "SourceSession": {
+        "tui": {"open_added"},
+        "notebook": {"open_added", "plan_removal", "read", "remove"},
+        "cli": set(),
+    },
+    # A cell undoes without being asked.
+    "UndoSession": {"tui": set(), "cli": set()},
+}
+"""For each session the front ends that bind it, with the actions that each leaves out."""
+
+
+def sessions() -> Iterator[type[Session[Any]]]:
+    """Every session there is, but for those that only vary another."""
+    for module in pkgutil.iter_modules(explorer.sessions.__path__):
+        found = importlib.import_module(f"explorer.sessions.{module.name}")
+        for value in vars(found).values():
+            is_session = isinstance(value, type) and issubclass(value, Session)
+            if is_session and Session in value.__bases__ and value.__module__ == found.__name__:
+                yield value
+
+
+def words(file: Path) -> tuple[set[str], set[str]]:
+    """The names that a file imports, and all attributes and texts in it."""
+    imported: set[str] = set()
+    used: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        match node:
+            case ast.ImportFrom(names=names):
+                imported.update(alias.name for alias in names)
+            case ast.Attribute(attr=name):
+                used.add(name)
+            case ast.Constant(value=str(text)):
+                used.add(text)
+    return imported, used
+
+
+FILES = {
+    face: [words(file) for file in sorted((ROOT / face).rglob("*.py"))]
+    for face in ("tui", "notebook", "cli")
+}
+
+
+def left_out(session: type[Session[Any]]) -> dict[str, set[str]]:
+    """The front ends that import a session or a variant of it, with what they do not name."""
+    names = {session.__name__, *(variant.__name__ for variant in session.__subclasses__())}
+    actions = {*session._sentences}
+    bound = {
+        face: [used for imported, used in files if imported & names]
+        for face, files in FILES.items()
+    }
+    return {face: actions - set().union(*used) for face, used in bound.items() if used}
+
+
+@pytest.mark.parametrize("session", [*sessions()], ids=lambda session: session.__name__)
+def test_a_session_is_bound_by_the_front_ends_that_are_listed(session: type[Session[Any]]) -> None:
+    assert left_out(session) == LEFT_OUT[session.__name__]
