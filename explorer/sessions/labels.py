@@ -105,8 +105,8 @@ class LabelChoice:
         single: bool = False,
     ) -> "LabelChoice":
         """Return the choice of what there is."""
-        held = tuple(current)
-        return cls(held, tuple(fixed), single, held, some=tuple(some))
+        current_labels = tuple(current)
+        return cls(current_labels, tuple(fixed), single, current_labels, some=tuple(some))
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -164,16 +164,16 @@ class LabelChoice:
 
     def write(self, added: Iterable[str] = (), removed: Iterable[str] = ()) -> "LabelChoice":
         """Return the choice after the server has stored a part of it."""
-        gone = frozenset(removed)
-        remaining = (label for label in self.current if label not in gone)
+        removed_labels = frozenset(removed)
+        remaining = (label for label in self.current if label not in removed_labels)
         current = tuple(dict.fromkeys((*remaining, *added)))
         return replace(self, current=current, new=self.new.difference(current))
 
     def rebase(self, current: Sequence[str]) -> "LabelChoice":
         """Return the choice after the server has other labels; what was chosen stays chosen."""
         added, removed = self.added, frozenset(self.removed)
-        kept = [label for label in current if label not in removed]
-        selection = dict.fromkeys((*([] if self.single and added else kept), *added))
+        remaining = [label for label in current if label not in removed]
+        selection = dict.fromkeys((*([] if self.single and added else remaining), *added))
         return replace(self, current=tuple(current), selection=tuple(selection))
 
 
@@ -477,24 +477,24 @@ class LabelSession(Session[LabelState]):
     async def _change(self, add: Any, remove: Any, **place: Any) -> None:
         urn, added = self.target.urn, self.state.choice.added
         if added:
-            held = self.state.choice.current
-            self._note(await add(urn, added, instead_of=held, **place), added)
+            current = self.state.choice.current
+            self._note(await add(urn, added, instead_of=current, **place), added)
         removed = self.state.choice.removed
         if removed:
-            held = self.state.choice.current
-            self._note(await remove(urn, removed, instead_of=held, **place), (), removed)
+            current = self.state.choice.current
+            self._note(await remove(urn, removed, instead_of=current, **place), (), removed)
 
     async def _change_owners(self) -> None:
         urn, catalog = self.target.urn, self.catalog
         for kind, labels in _by_ownership(self.state.choice.added).items():
             owners = [owner_and_type(label)[0] for label in labels]
-            held = self.state.choice.current
-            edit = await catalog.add_owners(urn, owners, ownership=kind, instead_of=held)
+            current = self.state.choice.current
+            edit = await catalog.add_owners(urn, owners, ownership=kind, instead_of=current)
             self._note(edit, labels)
         for kind, labels in _by_ownership(self.state.choice.removed).items():
             owners = [owner_and_type(label)[0] for label in labels]
-            held = self.state.choice.current
-            edit = await catalog.remove_owners(urn, owners, ownership=kind, instead_of=held)
+            current = self.state.choice.current
+            edit = await catalog.remove_owners(urn, owners, ownership=kind, instead_of=current)
             self._note(edit, (), labels)
 
     def _note(self, edit: "Edit", added: Iterable[str], removed: Iterable[str] = ()) -> None:
@@ -606,7 +606,9 @@ class LabelSession(Session[LabelState]):
             )
         except _REFUSALS:
             return ()
-        return tuple(str(found.urn) for found in suggestions if found.urn is not None)
+        return tuple(
+            str(suggestion.urn) for suggestion in suggestions if suggestion.urn is not None
+        )
 
     async def _read_uses(self) -> dict[str, int]:
         if self._uses is None:

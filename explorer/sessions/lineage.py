@@ -309,10 +309,10 @@ class LineageSession(Session[LineageState]):
                 opening = query if await fits(self.state.hood) else replace(query, hops=1)
                 opening = opening.widened(self._more_hops)
                 if opening != query:
-                    whole = len(self.state.graph or ())
+                    node_count = len(self.state.graph or ())
                     self.replace(query=opening)
                     self.forget_read()
-                    await self._draw(further=0 if self._more_hops else whole)
+                    await self._draw(further=0 if self._more_hops else node_count)
         except CatalogError:
             self.replace(reading="failed")
             raise
@@ -386,9 +386,9 @@ class LineageSession(Session[LineageState]):
         """Draw the lineage of the query out of a graph of it that was read before."""
         nodes = graph.nodes.data("description")
         self._detailed.update(node for node, text in nodes if text is not None)
-        known = self._absorb(graph, graph.graph["direction"], graph.graph["hops"])
+        known_graph = self._absorb(graph, graph.graph["direction"], graph.graph["hops"])
         self._is_read = True
-        self.replace(known=known, reading="over", at=str(graph.graph["root"]))
+        self.replace(known=known_graph, reading="over", at=str(graph.graph["root"]))
         await self._draw()
 
     @action("Show more neighbours, or the usual number", in_turn=False)
@@ -432,8 +432,13 @@ class LineageSession(Session[LineageState]):
     async def look_at(self, node: str) -> None:
         """Read the neighbours of the node that is looked at, so that they can be counted."""
         self._looked_at = node
-        query, known = self.state.query, self.state.known
-        if query is None or known is None or node not in known or self._knows(node, query.sides):
+        query, known_graph = self.state.query, self.state.known
+        if (
+            query is None
+            or known_graph is None
+            or node not in known_graph
+            or self._knows(node, query.sides)
+        ):
             return
         await self._read_neighbours(node, query.extent)
         await self._draw()
@@ -475,10 +480,12 @@ class LineageSession(Session[LineageState]):
     @action("Draw the columns that a column is made from and feeds", supersedes=_COLUMNS)
     async def follow_column(self, urn: Urn, column: str) -> None:
         """Draw the lineage of a column in the boxes of the tables."""
-        query, known = self.state.query, self.state.known
+        query, known_graph = self.state.query, self.state.known
         if query is None:
             return
-        reached = [abs(far) for _, far in known.nodes.data("hops") if far] if known else []
+        reached = (
+            [abs(far) for _, far in known_graph.nodes.data("hops") if far] if known_graph else []
+        )
         hops = min(2 * max(reached, default=1) + 1, MOST_HOPS)
         about = f"column {line(column, _LONGEST_NAME)} of {self.state.name_of(str(urn))}"
         reading = read_graph(self.catalog, LineageQuery(urn, query.extent, hops, column))
@@ -525,12 +532,12 @@ class LineageSession(Session[LineageState]):
     async def show_paths(self, source: str, node: LineageNode, between: str) -> None:
         """Draw all shortest paths from one node to another; `between` names the ends in a sentence.
         Those between columns go as far as the lineage that was read."""
-        query, known = self.state.query, self.state.known
-        if query is None or known is None:
+        query, known_graph = self.state.query, self.state.known
+        if query is None or known_graph is None:
             return
         names: dict[str, str] = {}
         if query.column is not None:
-            paths = _paths_in(known, source, node.id)
+            paths = _paths_in(known_graph, source, node.id)
         else:
             view = await read_paths(self.catalog, source, node.id)
             paths = view.paths
@@ -556,19 +563,19 @@ class LineageSession(Session[LineageState]):
         self.replace(impact=await read_impact(self.catalog, urn, column, name=name))
 
     async def _draw(self, further: int = 0) -> None:
-        query, known = self.state.query, self.state.known
+        query, known_graph = self.state.query, self.state.known
         if query is None:
             return
-        if known is None or not self._is_read:
-            known = await self._read_known(query)
+        if known_graph is None or not self._is_read:
+            known_graph = await self._read_known(query)
         if self._filter is not None:
             # A filter asks for owners, tags and texts of everything.
-            known = await self._read_details(known, known)
-        await self._choose(known, query, further)
+            known_graph = await self._read_details(known_graph, known_graph)
+        await self._choose(known_graph, query, further)
         hood = self.state.hood
-        if hood is not None and self._lacking(known, hood.chosen):
-            known = await self._read_details(known, hood.chosen)
-            await self._choose(known, query, further)
+        if hood is not None and self._lacking(known_graph, hood.chosen):
+            known_graph = await self._read_details(known_graph, hood.chosen)
+            await self._choose(known_graph, query, further)
         if not self._explores and self.state.hood is not None:
             names = self.state.label_names
             nodes = self.state.hood.graph.nodes.values()
@@ -584,16 +591,16 @@ class LineageSession(Session[LineageState]):
             limit, wider = _MOST_READ, replace(query, hops=query.hops + 1)
         about = f"reading the lineage of {self.state.name_of(str(query.urn))}"
         graph = await self.work(about, read_graph(self.catalog, wider, limit))
-        known = self._absorb(graph, query.extent, wider.hops)
-        if not self._explores and len(known) <= _READ_WHOLE:
-            await self._read_details(known, known)
+        known_graph = self._absorb(graph, query.extent, wider.hops)
+        if not self._explores and len(known_graph) <= _READ_WHOLE:
+            await self._read_details(known_graph, known_graph)
         root = str(query.urn)
         cleared = {"columns": None, "columns_of": "", "choices": ColumnChoices()}
         if self._explores:
             self._show_usual()
         self._is_read = True
-        self.replace(known=known, at=root if self._explores else self.state.at, **cleared)
-        return known
+        self.replace(known=known_graph, at=root if self._explores else self.state.at, **cleared)
+        return known_graph
 
     async def _read_neighbours(self, node: str, extent: "Extent") -> None:
         query = LineageQuery(Urn.parse(node), extent, 1)
@@ -611,7 +618,7 @@ class LineageSession(Session[LineageState]):
     def _absorb(self, graph: "nx.DiGraph", extent: "Extent", hops: int) -> "nx.DiGraph":
         """Return what is known after a graph was read up to `hops` from its root. Graphs of those
         who explore are never changed, so that any thread can read one."""
-        query, known = self.state.query, self.state.known
+        query, known_graph = self.state.query, self.state.known
         if not self._explores or query is None:
             self._detailed.clear()
             return graph
@@ -622,11 +629,13 @@ class LineageSession(Session[LineageState]):
                 if extent in ("BOTH", side) and 0 <= far < hops and not cut:
                     self._read_sides.add((node, side))
         merged = graph.copy()
-        if known is not None:
-            merged = known.copy()
-            merged.add_nodes_from(node for node in graph.nodes.items() if node[0] not in known)
+        if known_graph is not None:
+            merged = known_graph.copy()
+            merged.add_nodes_from(
+                node for node in graph.nodes.items() if node[0] not in known_graph
+            )
             merged.add_edges_from(graph.edges(data=True))
-            cut = known.graph["truncated"] or cut
+            cut = known_graph.graph["truncated"] or cut
         root = str(query.urn)
         merged.graph.update(root=root, roots=[root], truncated=cut)
         _measure(merged, root)
@@ -635,26 +644,28 @@ class LineageSession(Session[LineageState]):
     def _lacking(self, known: "nx.DiGraph", nodes: Iterable[str]) -> list[str]:
         return [node for node in nodes if node in known and node not in self._detailed]
 
-    async def _read_details(self, known: "nx.DiGraph", nodes: Iterable[str]) -> "nx.DiGraph":
+    async def _read_details(self, known_graph: "nx.DiGraph", nodes: Iterable[str]) -> "nx.DiGraph":
         """Read the names and states of the nodes that lack them; return the graph with them."""
         from explorer.graph.nodes import read_details
 
-        lacking, query = self._lacking(known, nodes), self.state.query
+        lacking, query = self._lacking(known_graph, nodes), self.state.query
         if lacking and query is not None and query.column is not None:
-            holders = {node: known.nodes[node].get("dataset", node) for node in lacking}
+            holders = {node: known_graph.nodes[node].get("dataset", node) for node in lacking}
             entities = await self.catalog.summaries(Urn.parse_all(dict.fromkeys(holders.values())))
             names = {str(urn): entity.name for urn, entity in entities.items()}
             for node, holder in holders.items():
-                known.nodes[node]["name"] = names.get(holder, known.nodes[node].get("name"))
+                known_graph.nodes[node]["name"] = names.get(
+                    holder, known_graph.nodes[node].get("name")
+                )
         elif lacking:
-            details = known.subgraph(lacking).copy()
+            details = known_graph.subgraph(lacking).copy()
             await self.work("reading names", read_details(self.catalog, details))
             if self._explores:
-                known = known.copy()
+                known_graph = known_graph.copy()
             for node, attributes in details.nodes.items():
-                known.nodes[node].update(attributes)
+                known_graph.nodes[node].update(attributes)
         self._detailed.update(lacking)
-        return known
+        return known_graph
 
     async def _choose(self, known: "nx.DiGraph", query: LineageQuery, further: int) -> None:
         """Show what of the lineage known is to be drawn."""

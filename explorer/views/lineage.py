@@ -360,8 +360,8 @@ def _neighbourhood(
         for node in passing
     }
     picture: nx.DiGraph = DiGraph(**inside.graph)
-    named = distinguish_names((node, inside.nodes[node]) for node in passing)
-    picture.add_nodes_from(named.items())
+    distinct_names = distinguish_names((node, inside.nodes[node]) for node in passing)
+    picture.add_nodes_from(distinct_names.items())
     picture.add_edges_from(inside.edges(data=True))
     edges = list(inside.edges)
     indirect = frozenset(edge for edge in edges if is_indirect(inside.edges[edge]))
@@ -789,8 +789,8 @@ class PathsView:
             TableColumn("relationship", read=lambda place: place[2].relationship or None),
         )
         places = [
-            (way, number, step)
-            for way, steps in enumerate(self.steps)
+            (path_number, number, step)
+            for path_number, steps in enumerate(self.steps)
             for number, step in enumerate(steps)
         ]
         return Table.from_records(places, columns, "paths")

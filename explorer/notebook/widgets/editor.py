@@ -406,20 +406,22 @@ class Writing(PageEditor):
         """Read all drafts from disk, then call."""
 
         def read(catalog: "NotebookCatalog") -> tuple[list[StoredDraft], dict[_Place, Draft]]:
-            kept, drafts = self._texts.kept, self._disk().all()
+            kept_drafts, drafts = self._texts.kept, self._disk().all()
             own = {
                 (stored.draft.urn, stored.draft.path)
                 for stored in drafts
                 if stored.process == self.process
             }
             # Saved or discarded elsewhere in this program.
-            gone = {place: kept[place] for place in kept.keys() - own - {self._open}}
-            catalog.wait(self._forget_texts(gone))
-            return drafts, gone
+            vanished_drafts = {
+                place: kept_drafts[place] for place in kept_drafts.keys() - own - {self._open}
+            }
+            catalog.wait(self._forget_texts(vanished_drafts))
+            return drafts, vanished_drafts
 
         def take(read: tuple[list[StoredDraft], dict[_Place, Draft]]) -> None:
-            self.kept, gone = read
-            for place, kept in gone.items():
+            self.kept, vanished_drafts = read
+            for place, kept in vanished_drafts.items():
                 draft = self.drafts.get(place)
                 if draft is not None and draft.text == kept.text:
                     del self.drafts[place]

@@ -138,8 +138,12 @@ class LineageWidget(Widget):
     @property
     def graph(self) -> "nx.DiGraph":
         """Return a copy of everything read so far: see `explorer.graph.lineage`."""
-        known = self._lineage.state.known
-        return nx.DiGraph(root=self.root, truncated=None) if known is None else known.copy()
+        known_graph = self._lineage.state.known
+        return (
+            nx.DiGraph(root=self.root, truncated=None)
+            if known_graph is None
+            else known_graph.copy()
+        )
 
     @property
     def root(self) -> str:

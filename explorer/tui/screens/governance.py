@@ -161,8 +161,10 @@ class GovernanceLauncher:
             self.open_page(await glossary.make(kind, name, parent))
             self.session.say_saved(f"{line(name)} is created. E describes it.")
 
-        other = glossary.namesake(kind, name)
-        self._ask_of_namesake(kind, name, other, "Create another one of this name?", make)
+        finding_namesake = glossary.namesake(kind, name)
+        self._ask_of_namesake(
+            kind, name, finding_namesake, "Create another one of this name?", make
+        )
 
     def _ask_new_name(self, glossary: GlossarySession, entity: "Entity") -> None:
         kind = cast("Governed", entity.entity_type)
@@ -174,8 +176,8 @@ class GovernanceLauncher:
         def rename_to(name: str | None) -> None:
             if name is not None and name != entity.name:
                 do = partial(rename, name)
-                other = glossary.namesake(kind, name, entity.urn)
-                self._ask_of_namesake(kind, name, other, "Give it the same name?", do)
+                finding_namesake = glossary.namesake(kind, name, entity.urn)
+                self._ask_of_namesake(kind, name, finding_namesake, "Give it the same name?", do)
 
         title = f"Rename {singular(entity.entity_type)}"
         hint = "the new name; the URN and its uses stay the same"
@@ -213,14 +215,14 @@ class GovernanceLauncher:
                 self._begin(do)
 
         async def ask() -> None:
-            other = await reading
-            if other is None:
+            namesake = await reading
+            if namesake is None:
                 await do()
                 return
             question = Text.assemble(
                 f"A {singular(kind)} is named ",
                 (line(name, 60), "bold"),
-                f" already: {line(str(other))}\n\n{ending}",
+                f" already: {line(str(namesake))}\n\n{ending}",
             )
             self.app.push_screen(ConfirmScreen(question), go_on)
 
