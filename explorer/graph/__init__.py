@@ -85,7 +85,7 @@ _MODULES = ("nodes", "layout", "lineage", "analysis")
 def __getattr__(name: str) -> Any:
     if name in __all__:
         for module in map(import_module, (f"{__name__}.{module}" for module in _MODULES)):
-            if name in module.__all__:
+            if name in vars(module):
                 return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

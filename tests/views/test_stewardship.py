@@ -142,6 +142,7 @@ def test_a_review_has_the_same_rows_in_every_front_end(
     # The edit that is shown: its source, and both texts.
     for item in staged.items:
         widget._handle_custom_msg({"kind": "show", "number": item.number}, [])
+        assert widget.wait(30)
         lines = [line.text for line in views.review_diff(item)]
         assert [line[1:] for line in widget.item["lines"]] == lines
     widget.close()
