@@ -133,11 +133,11 @@ class Session(Generic[StateT]):
         return unsubscribe
 
     def close(self) -> None:
-        """End what runs in the background, and tell nobody of anything any more. An action that was
-        called ends as it would."""
+        """Tell nobody of anything any more, and end what a later reading would replace. What was
+        begun otherwise ends as it would: nothing that was typed or decided is lost by leaving."""
         self.is_closed = True
         self._listeners.clear()
-        for task in self._tasks:
+        for task in self._latest.values():
             task.cancel()
         for timer in self._timers:
             timer.cancel()

@@ -134,6 +134,17 @@ async def test_an_error_in_the_background_is_said_once() -> None:
     assert [message.sentence for message in told if message is not None] == ["no"]
 
 
+async def test_what_was_begun_before_the_session_was_closed_is_done() -> None:
+    session, told = tally(), list[Tally]()
+    session.subscribe(told.append)
+    for number in (1, 3):
+        session.start(session.add(number))
+    session.close()
+    await session.settle()
+    assert session.state.numbers == (1, 3)
+    assert told == []
+
+
 async def test_the_same_sentence_said_twice_is_two_messages() -> None:
     session = tally()
     session.say("Saved.")

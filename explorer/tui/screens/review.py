@@ -235,10 +235,12 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
         """Show the edits, the difference of the one looked at, and how many are decided."""
         numbers = [item.number for item in state.items]
         cursor = numbers.index(state.number) if state.number in numbers else 0
-        if before.items != state.items or before.number != state.number or not numbers:
+        is_changed = before.items != state.items or not numbers
+        if is_changed or self._rows.cursor != cursor:
             table = self.query_one(TableRows)
             empty = "There is nothing to review."
             table.show(review_table(state.items), cursor=cursor, empty=empty)
+        if is_changed or before.number != state.number:
             lines = review_diff(state.item) if state.item is not None else ()
             self.query_one(DifferenceRows).show_lines(lines)
         self._draw_heading(state)
