@@ -27,6 +27,8 @@ _HANDFUL = 100
 class BlockingFace:
     """A thread with an event loop that runs the methods of an asynchronous object, `core`."""
 
+    _run: "Callable[[Coroutine[Any, Any, Any]], Coroutine[Any, Any, Any]] | None" = None
+
     def __init__(self, close: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
         """Start the thread that makes the requests.
 
@@ -69,7 +71,7 @@ class BlockingFace:
             if self._ending.is_set():
                 ended.set()
                 return
-            tasks.append(self._loop.create_task(work))
+            tasks.append(self._loop.create_task(self._run(work) if self._run else work))
             tasks[0].add_done_callback(lambda _: ended.set())
 
         def stop() -> None:
@@ -141,6 +143,19 @@ class BlockingFace:
         self._thread.join()
         for ended in tuple(self._waiters):
             ended.set()
+
+
+_FaceT = TypeVar("_FaceT", bound=BlockingFace)
+
+
+def run_through(
+    face: _FaceT, run: "Callable[[Coroutine[Any, Any, Any]], Coroutine[Any, Any, Any]]"
+) -> _FaceT:
+    """Return a face of the same object whose calls `run` gets, to await or to cancel them."""
+    other = object.__new__(type(face))
+    # One that is garbage-collected ends its thread, so it is referenced.
+    other.__dict__.update(vars(face), _run=run, _shared=face)
+    return other
 
 
 class SharedThreadFace(BlockingFace):

@@ -28,6 +28,10 @@ class _OneServer:
     """The constructor, copying, pickling and connection properties that both catalogs share."""
 
     _connection: Connection
+    _keeps_journal: ClassVar[bool] = False
+    """Whether edits are written to this machine's journal without a call of `keep_journal`."""
+
+    journal_in: Callable[..., None]
 
     def __init__(
         self,
@@ -44,18 +48,28 @@ class _OneServer:
     ) -> None:
         # Bound to the same name, so that no traceback of this call shows the bare text.
         token = Secret.of(token)
-        connection = Connection(
-            url,
-            profile=profile,
-            token=token,
-            data_dir=data_dir,
-            timeout_seconds=timeout_seconds,
-            read_only=read_only,
-            offline=offline,
-            retry=retry,
-            transport=transport,
-        )
-        self._start(connection)
+
+        def connect() -> Connection:
+            return Connection(
+                url,
+                profile=profile,
+                token=token,
+                data_dir=data_dir,
+                timeout_seconds=timeout_seconds,
+                read_only=read_only,
+                offline=offline,
+                retry=retry,
+                transport=transport,
+            )
+
+        self._open(connect)
+
+    def _open(self, connect: Callable[[], Connection]) -> None:
+        """Open a connection. What does it is kept, and not the arguments, which have secrets."""
+        self._connect = connect
+        self._start(connect())
+        if self._keeps_journal:
+            self.journal_in(config.state_dir() / JOURNAL)
 
     def _start(self, connection: Connection) -> None:
         """Finish construction with the connection that was built from the arguments."""
@@ -205,17 +219,12 @@ class Catalog(_OneServer, BlockingFace):
     several threads, and inside a notebook's running event loop.
     """
 
-    _keeps_journal: ClassVar[bool] = False
-    """Whether edits are written to this machine's journal without a call of `keep_journal`."""
-
     def _start(self, connection: Connection) -> None:
         self._connection = connection
         # Built from this connection; its constructor would open a second one.
         self._core = AsyncCatalog.__new__(AsyncCatalog)
         CompletionMethods.__init__(self._core, connection)
         BlockingFace.__init__(self, self._core.close)
-        if self._keeps_journal:
-            self.journal_in(config.state_dir() / JOURNAL)
 
     @property
     def core(self) -> AsyncCatalog:

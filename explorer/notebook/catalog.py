@@ -2,7 +2,6 @@
 notebook."""
 
 import asyncio
-import threading
 from collections.abc import (
     AsyncIterator,
     Callable,
@@ -16,24 +15,17 @@ from concurrent import futures
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
-from itertools import islice
-from os import PathLike
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from weakref import ref
 
-from explorer import client, config
+from explorer import client
 from explorer.client import entity as read
 from explorer.client.completion import CompletionMethods
-from explorer.client.connection import Connection, Offline
-from explorer.client.display import line
+from explorer.client.connection import Connection
 from explorer.client.editable import OWNERS, TAGS, TERMS, urns_of
-from explorer.client.entity import Entity
-from explorer.client.governance import GOVERNED
-from explorer.client.journal import JOURNAL, JournalSave
-from explorer.client.records import ChangePage, Edit, Health, Measures, ServerInfo
-from explorer.client.search import MOST_COMPARED, only_named
-from explorer.client.transport import Retry, Secret, Transport
-from explorer.errors import CatalogError, InvalidInput, InvalidUrn, Misuse, NotFound, ServerFault
+from explorer.client.journal import JournalSave
+from explorer.client.records import ChangePage, Edit, Measures, ServerInfo
+from explorer.errors import CatalogError, InvalidUrn, Misuse, NotFound
 from explorer.metadata.names import singular
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
@@ -46,18 +38,16 @@ from explorer.notebook.entity import (
     JournalTable,
     Runs,
     SaveTable,
-    TextsSeen,
+    Waiting,
     names_of,
+    names_of_existing,
     to_undoable,
 )
 from explorer.notebook.progress import counting, each, steps, with_progress
 from explorer.notebook.schema import ColumnsTable, read_columns_named
 from explorer.notebook.search import (
-    BrowsedFolder,
-    Question,
-    SearchResults,
-    make_folder,
-    make_results,
+    SearchCatalog,
+    SearchReader,
 )
 from explorer.notebook.view import (
     Shown,
@@ -66,11 +56,8 @@ from explorer.notebook.view import (
     values_of,
 )
 from explorer.query.filters import Filter
-from explorer.sessions.search import read_entities
-from explorer.views.entity import detail_parts
 from explorer.views.history import actors_of
-from explorer.views.parts import Cell, Facts, Part, Say, Title, mentions_of
-from explorer.views.search import facet_urns
+from explorer.views.parts import Cell, Facts, Part, Say, Title
 from explorer.views.sources import (
     counts_text,
     drift_text,
@@ -84,9 +71,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.notebook.drafts import DraftsTable
+    from explorer.notebook.explorer import Explorer
     from explorer.notebook.stewardship import Documentation, LoadTable, NotebookStewardship
-    from explorer.notebook.widgets.explorer import Explorer
-    from explorer.query import Order
     from explorer.sources.run import RunOutcome, RunPlan
 
 _P = ParamSpec("_P")
@@ -150,45 +136,7 @@ class AddedTable(ShownTable):
             yield Say(f"and {len(remarks) - _MOST_REMARKS:,} more, in .plan.inventory.skipped")
 
 
-_MOST_MENTIONED = 200
-_MOST_KEPT = 50_000
-_MOST_OFFERED = 10_000
 _MOST_ROWS = 20
-_NAMED_VALUES = 40
-
-
-class KnownNames:
-    """The URNs and names read so far; thread-safe. The oldest are dropped beyond a limit."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._names: dict[Urn, str] = {}
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def learn(self, names: Iterable[tuple[Urn, str]]) -> None:
-        """Add names, or update them."""
-        with self._lock:
-            for urn, name in names:
-                self._names.pop(urn, None)
-                self._names[urn] = name
-            for urn in list(self._names)[: len(self._names) - _MOST_KEPT]:
-                del self._names[urn]
-
-    def offered(self) -> list[str]:
-        """Return what `cat["…"]` completes: each name once, then each URN, newest first; without
-        control characters."""
-        with self._lock:
-            newest = list(self._names.items())[::-1][:_MOST_OFFERED]
-        keys = dict.fromkeys(name for _, name in newest)
-        keys |= dict.fromkeys(str(urn) for urn, _ in newest)
-        return [key for key in keys if key and key == line(key)]
-
-    def urns_named(self, name: str) -> list[Urn]:
-        """Return the entities known by exactly this name."""
-        with self._lock:
-            return [urn for urn, entity_name in self._names.items() if entity_name == name]
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,50 +173,14 @@ class Names(ShownTable):
         return Table.from_records(self.entries, columns)
 
 
-def names_of_existing(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
-    """Yield the URN and the name of each entity that exists."""
-    return ((entity.urn, entity.name) for entity in entities if entity.exists)
-
-
 _NAMES_AT_ONCE = 200
 # What the first completion of a session reads, and how long it may keep a reader waiting.
 _NAMES_AT_FIRST = 2_000
 _COMPLETION_SECONDS = 1.0
 
 
-class CatalogReader:
-    """Implements with a client the methods of both notebook catalogs that read or add labels, and
-    remembers names and texts."""
-
-    def __init__(
-        self, plain: client.AsyncCatalog, blocking: "Callable[[], NotebookCatalog]"
-    ) -> None:
-        """`blocking` returns the catalog that results use for further requests; it is called for
-        each result."""
-        self._plain, self._blocking = plain, blocking
-        self.known, self.seen = KnownNames(), TextsSeen()
-
-    async def urn_of(self, name: str | Urn, *types: str) -> Urn:
-        """Return the URN of the entity with a name, of any entity type or of some; a URN is
-        returned unchanged.
-
-        Case is ignored if no name matches exactly. Costs the requests of a search. Raises
-        `NotFound` if no entity has the name, `InvalidInput` with the candidates if several do.
-
-        Example: `cat.urn_of("Nina Weber", "corpuser")`
-        """
-        if not isinstance(name, str | Urn):
-            raise InvalidInput(f"give a name or a URN, not {name!r:.60}")
-        if isinstance(name, Urn) or name.startswith("urn:"):
-            return Urn.parse(name)
-        if not name.strip():
-            raise InvalidInput("give a name or a URN")
-        page = await self._plain.search(name, entity=types or None, count=MOST_COMPARED)
-        entities = await self.summed_up(hit.urn for hit in page)
-        names = {urn: entity.name for urn, entity in entities.items()}
-        matching = self.known.urns_named(name)
-        names |= {urn: name for urn in matching if not types or urn.entity_type in types}
-        return only_named(name, types, names)
+class CatalogReader(SearchReader):
+    """Implements with a client the methods of both notebook catalogs that read or add labels."""
 
     async def info(self) -> Server:
         """Return the server's description of itself. One request.
@@ -344,116 +256,6 @@ class CatalogReader:
         return Runs(
             await self._plain.runs(start=start, count=count, include_removed=include_removed)
         )
-
-    async def search(
-        self,
-        text: str = "*",
-        *,
-        entity: str | Sequence[str] | None = None,
-        filter: Filter | str | None = None,
-        sort: "str | Sequence[Order] | None" = None,
-        start: int = 0,
-        count: int = 20,
-        superseding: str | None = None,
-        measures: bool = True,
-    ) -> SearchResults:
-        """Return a page of results for `text`, best first or sorted, with what each row shows.
-
-        `text`      words, and conditions as in a filter: `orders tags:PII`; `*` or "" finds all
-        `entity`    entity types, such as "dataset", "dashboard", "glossaryTerm", "corpuser";
-                    without it all
-        `filter`    conditions joined by AND, OR and NOT: `platform:snowflake`, `owners:*` for any,
-                    `owner:"Nina Weber"`, `rows>1000`, `documented:false`; a page's
-                    `facets_to_frame()` has the fields and their values
-        `sort`      "name", "-name", "-use", "-lastModifiedAt"; without it the best first
-        `start`     the place of the first result wanted; `next()` of a page gives the one after it
-        `count`     how many results a page has at most
-        `measures`  whether number of rows, use and last change are read too
-
-        A search with a name under `superseding` cancels one of that name that still runs.
-
-        `len(page)` is what is on it, `page.total` what there is, `page.df` a DataFrame of it, and
-        `page.all()` has every result. One request, one more for each hundred hits and values of
-        facets, and one for the measures of each 25 datasets.
-
-        Example: `cat.search("orders platform:snowflake", entity="dataset")`
-        """
-        page = await self._plain.search(
-            text,
-            entity=entity,
-            filter=filter,
-            sort=sort,
-            start=start,
-            count=count,
-            superseding=superseding,
-        )
-        urns = [hit.urn for hit in page]
-        counted = facet_urns(page.facets, _NAMED_VALUES)
-        known_entities = await read_entities(self._plain, page, counted)
-        entities = known_entities or {}
-        self.known.learn(names_of_existing(entities.values()))
-        summaries = {urn: entities[urn] for urn in urns if urn in entities}
-        names = {str(urn): entities[urn].name for urn in counted if urn in entities}
-        is_whole = known_entities is not None
-        measured = await self._plain.measures(urns) if measures and is_whole else {}
-        question = Question(self._blocking(), entity, filter, sort, count, measures)
-        return make_results(page, summaries, question, measured, names)
-
-    async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> EntityPage:
-        """Return an entity with all its aspects or those named, and the names of its owners, tags,
-        terms and domains, and of entities in its properties. Two requests, and those of `health` if
-        it may have assertions or incidents.
-
-        An entity of which nothing is stored is returned too, and shows that it does not exist.
-
-        Example: `cat.entity("urn:li:corpuser:jdoe")`
-        """
-        plain_entity = await self._plain.entity(_parse_urn(urn), aspects)
-        summaries = await self._plain.summaries(_urns_of_entity(plain_entity))
-        health = None
-        if aspects is None and plain_entity.exists:
-            with suppress(InvalidInput, NotFound, ServerFault):
-                health = await self._plain.health(plain_entity.urn)
-        entity = _entity(
-            plain_entity, summaries, self._blocking(), whole=aspects is None, health=health
-        )
-        self.known.learn(names_of_existing([entity]))
-        if entity.whole:
-            _see(self.seen, entity)
-        return entity
-
-    async def read_named(self, name: str | Urn) -> EntityPage:
-        """Return the entity of a URN, or the only one with a name."""
-        return await self.entity(await self.urn_of(name))
-
-    async def dataset(self, urn: str | Urn) -> EntityPage:
-        """Return a dataset, as `entity` does; raises `InvalidInput` for the URN of another entity
-        type.
-
-        Example: `cat.dataset(urn)`
-        """
-        return await self.entity(_dataset(urn))
-
-    async def browse(
-        self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
-    ) -> BrowsedFolder:
-        """Return a page of a browse path: folders first, each opened by its name,
-        `folder["sales"]`. An unknown path is empty. One request.
-
-        Example: `cat.browse("/prod/snowflake")`
-        """
-        page = await self._plain.browse(path, entity=entity, start=start, count=count)
-        self.known.learn((entity.urn, entity.name) for entity in page.entities)
-        return make_folder(page, entity, self._blocking())
-
-    async def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
-        """Return what a row about each entity shows. One request per hundred; can be interrupted.
-
-        Example: `cat.summed_up(cat.search("orders").urns)`
-        """
-        entities = await self._plain.summaries(urns)
-        self.known.learn(names_of_existing(entities.values()))
-        return entities
 
     async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
         """Return rows, use and last change of the datasets among these; those without any are left
@@ -548,22 +350,6 @@ class CatalogReader:
                     raise await self.unknown_label(label.name, types) from None
             raise
 
-    async def unknown_label(self, name: str, types: Sequence[str]) -> NotFound:
-        """Return the error for a label that does not exist: it names similar labels of these entity
-        types, else the call that creates it. Requests as for `similar_labels`."""
-        from explorer.stewardship.labels import similar_labels
-
-        similar = await similar_labels(self._plain, name, types)
-        names = []
-        for urn, label in similar.items():
-            spelling = urn.name if urn.entity_type == types[0] else str(urn)
-            names.append(line(spelling if label == spelling else f"{spelling} ({label})", 100))
-        short_name = line(name, 100)
-        hint = f"; did you mean {' or '.join(names)}?" if names else ""
-        if not names and types[0] in GOVERNED:
-            hint = f"; cat.new({types[0]!r}, {short_name!r}) creates it"
-        return NotFound(f"no {' or '.join(map(singular, types))} is named {short_name!r}{hint}")
-
     async def learn_names(self) -> None:
         """Read the names of up to 2,000 datasets."""
         async with self._plain.hits(entity="dataset", limit=_NAMES_AT_FIRST) as pages:
@@ -571,32 +357,7 @@ class CatalogReader:
                 await self.summed_up([hit.urn for hit in page])
 
 
-class _Waiting(Generic[_P, _T]):
-    """A blocking version of a reader's method; with `what` it shows a progress bar."""
-
-    def __init__(
-        self,
-        method: Callable[Concatenate[CatalogReader, _P], Coroutine[Any, Any, _T]],
-        what: str = "",
-    ) -> None:
-        self._method, self._what = method, what
-
-    @property
-    def call(self) -> "Callable[Concatenate[NotebookCatalog, _P], _T]":
-        """Return the method of the blocking catalog. It is an attribute, so that a type checker
-        infers its type from the reader's method and not from the overridden one."""
-        method, what = self._method, self._what
-
-        @wraps(method)
-        def call(catalog: "NotebookCatalog", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-            if not what:
-                return catalog.wait(method(catalog.reader, *args, **kwargs))
-            return with_progress(catalog, lambda _: method(catalog.reader, *args, **kwargs), what)
-
-        return call
-
-
-class NotebookCatalog(client.Catalog):
+class NotebookCatalog(SearchCatalog):
     """A blocking catalog for a notebook or a script.
 
         cat = Catalog()
@@ -634,6 +395,7 @@ class NotebookCatalog(client.Catalog):
     `cat.names()` reads them all.
     """
 
+    reader: CatalogReader
     _keeps_journal = True
     _reading_names: "futures.Future[None] | None" = None
 
@@ -648,41 +410,25 @@ class NotebookCatalog(client.Catalog):
                 raise Misuse("this client is closed; create a new one")
             return catalog
 
-        self.reader = CatalogReader(self.core, catalog)
+        self.reader = CatalogReader()
+        self.reader.read_with(self.core, catalog)
 
     def __repr__(self) -> str:
         # People know it as `explorer.Catalog`. The embedded one has no address before it is found.
         text = super().__repr__().replace("NotebookCatalog", "Catalog", 1)
         return "Catalog(embedded, not asked yet)" if text == "Catalog('')" else text
 
-    def __getitem__(self, name: str | Urn) -> EntityPage:
-        """Return the entity of a URN, or the only one with a name.
-
-        Two requests for a URN; for a name those of a search before. Raises `NotFound` if no entity
-        has the name, `InvalidInput` with the candidates if several do.
-        """
-        return self.wait(self.reader.read_named(name))
-
-    # Else Python would try to walk it, one number after another.
-    __iter__ = None
-
-    urn_of = _Waiting(CatalogReader.urn_of).call
-    add_tags = _Waiting(CatalogReader.add_tags).call
-    add_terms = _Waiting(CatalogReader.add_terms).call
-    add_owners = _Waiting(CatalogReader.add_owners).call
-    set_domain = _Waiting(CatalogReader.set_domain).call
-    info = _Waiting(CatalogReader.info).call
-    blame = _Waiting(CatalogReader.blame).call
-    column_history = _Waiting(CatalogReader.column_history).call
-    changes = _Waiting(CatalogReader.changes).call
-    journal = _Waiting(CatalogReader.journal).call
-    runs = _Waiting(CatalogReader.runs).call
-    entity = _Waiting(CatalogReader.entity).call
-    dataset = _Waiting(CatalogReader.dataset).call
-    browse = _Waiting(CatalogReader.browse).call
-    search = _Waiting(CatalogReader.search, "searching").call
-    summed_up = _Waiting(CatalogReader.summed_up, "reading the entries").call
-    measures = _Waiting(CatalogReader.measures, "reading sizes and use").call
+    add_tags = Waiting(CatalogReader.add_tags).call
+    add_terms = Waiting(CatalogReader.add_terms).call
+    add_owners = Waiting(CatalogReader.add_owners).call
+    set_domain = Waiting(CatalogReader.set_domain).call
+    info = Waiting(CatalogReader.info).call
+    blame = Waiting(CatalogReader.blame).call
+    column_history = Waiting(CatalogReader.column_history).call
+    changes = Waiting(CatalogReader.changes).call
+    journal = Waiting(CatalogReader.journal).call
+    runs = Waiting(CatalogReader.runs).call
+    measures = Waiting(CatalogReader.measures, "reading sizes and use").call
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
         """See `client.Catalog.wait`; an edit, a tuple of some, and a save of the journal render
@@ -727,7 +473,7 @@ class NotebookCatalog(client.Catalog):
 
         Example: `explorer = cat.explore("orders", filter="platform:snowflake")`
         """
-        from explorer.notebook.widgets.explorer import explore
+        from explorer.notebook.explorer import explore
 
         opened = self.urn_of(urn) if urn else None
         return explore(self, text, filter=filter, urn=opened)
@@ -923,36 +669,7 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
     `Catalog` that such an object asks.
     """
 
-    def __init__(
-        self,
-        url: str | None = None,
-        *,
-        profile: str | None = None,
-        token: str | Secret | None = None,
-        data_dir: str | PathLike[str] | None = None,
-        timeout_seconds: float | None = None,
-        read_only: bool | None = None,
-        offline: Offline = "off",
-        retry: Retry | None = None,
-        transport: Transport | None = None,
-    ) -> None:
-        # Bound to the same name, so that no traceback of this call shows the bare text.
-        token = Secret.of(token)
-        options: dict[str, Any] = {
-            "url": url,
-            "profile": profile,
-            "token": token,
-            "data_dir": data_dir,
-            "timeout_seconds": timeout_seconds,
-            "read_only": read_only,
-            "offline": offline,
-            "retry": retry,
-            "transport": transport,
-        }
-        # An address may hold a password, which no attribute shows.
-        self._make_blocking: Callable[[], NotebookCatalog] = lambda: NotebookCatalog(**options)
-        client.AsyncCatalog.__init__(self, **options)
-        self.journal_in(config.state_dir() / JOURNAL)
+    _keeps_journal = True
 
     def __repr__(self) -> str:
         # People know it as `explorer.AsyncCatalog`.
@@ -963,13 +680,14 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
         # Another client on the same connection, whose methods are not overridden.
         plain = client.AsyncCatalog.__new__(client.AsyncCatalog)
         CompletionMethods.__init__(plain, connection)
-        CatalogReader.__init__(self, plain, lambda: self.blocking)
+        self.read_with(plain, lambda: self.blocking)
 
     @cached_property
     def blocking(self) -> "NotebookCatalog":
         """Return a blocking catalog that shares the names and texts read by this one. No
         request."""
-        catalog = self._make_blocking()
+        catalog = NotebookCatalog.__new__(NotebookCatalog)
+        catalog._open(self._connect)  # noqa: SLF001 - the two faces of one client
         catalog.reader.known, catalog.reader.seen = self.known, self.seen
         return catalog
 
@@ -1036,60 +754,3 @@ def _urns_in(page: ChangePage) -> tuple[Urn, ...]:
     """Return the URNs of the changed entities and their authors, each once."""
     actors = Urn.parse_all(event.actor for event in page)
     return tuple(dict.fromkeys((*(event.urn for event in page), *actors)))
-
-
-def _urns_of_entity(entity: read.Entity) -> tuple[Urn, ...]:
-    """Return the owners, tags, terms and domains of an entity, the tags and terms of its columns,
-    who added its links, and the entities in its properties, at most 200 of these."""
-    owners = Urn.parse_all(owner.owner for owner in entity.owners)
-    authors = actors_of(link.create_stamp for link in entity.links)
-    labels: list[Urn] = []
-    # An aspect that cannot be parsed is reported when it is accessed.
-    with suppress(ServerFault):
-        labels = [urn for column in entity.schema for urn in (*column.tags, *column.terms)]
-    with suppress(ServerFault):
-        labels += islice(mentions_of(detail_parts(entity)), _MOST_MENTIONED)
-    urns = (*owners, *entity.tags, *entity.terms, *entity.domains, *authors, *labels)
-    return tuple(dict.fromkeys(urns))
-
-
-def _entity(
-    found: read.Entity,
-    summaries: Mapping[Urn, read.Entity],
-    catalog: NotebookCatalog,
-    *,
-    whole: bool,
-    health: Health | None,
-) -> EntityPage:
-    names = {urn: entity.name for urn, entity in summaries.items()}
-    return EntityPage(
-        found.urn,
-        found.aspects,
-        found.as_of,
-        catalog=catalog,
-        names=names,
-        whole=whole,
-        health=health,
-    )
-
-
-def _parse_urn(urn: str | Urn) -> Urn:
-    if isinstance(urn, str) and not urn.startswith("urn:"):
-        short_urn = line(urn, 100)
-        raise InvalidUrn(
-            f"{short_urn!r} is not a URN; cat[{short_urn!r}] finds an entity by its name"
-        )
-    return Urn.parse(urn)
-
-
-def _dataset(urn: str | Urn) -> Urn:
-    target = _parse_urn(urn)
-    if target.entity_type != "dataset":
-        raise InvalidInput(f"{target} is a {target.entity_type}, not a dataset; use entity()")
-    return target
-
-
-def _see(texts_seen: TextsSeen, entity: read.Entity) -> None:
-    # An aspect that cannot be parsed is reported when it is accessed.
-    with suppress(ServerFault):
-        texts_seen.see(entity)

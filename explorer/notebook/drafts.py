@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 from explorer.client.display import line, moment
 from explorer.client.editable import stored_description
-from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.proposal import millis_of
 from explorer.notebook.view import Shown, ShownTable, table_parts, values_of
 from explorer.stewardship.drafts import Drafts, StoredDraft
 from explorer.views.drafts import (
-    GONE,
     NO_DRAFTS,
-    OPEN_ELSEWHERE,
     count_sentence,
     draft_program,
     drafts_table,
@@ -27,19 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.client.records import Edit
-    from explorer.notebook.catalog import NotebookCatalog
-    from explorer.notebook.widgets.explorer import Explorer
-
-
-def find_unchanged(drafts: Drafts, stored: StoredDraft) -> StoredDraft:
-    """Return a draft as it is on disk. Raises `NotFound` if it was saved, discarded or changed
-    since it was read, `InvalidInput` if another running program is editing it."""
-    now = drafts.find(stored)
-    if now is None:
-        raise NotFound(GONE)
-    if now.open:
-        raise InvalidInput(OPEN_ELSEWHERE)
-    return now
+    from explorer.notebook.explorer import Explorer
+    from explorer.notebook.search import SearchCatalog
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,7 +36,7 @@ class KeptDraft(Shown, StoredDraft):
     was listed, `InvalidInput` if another running program is editing it.
     """
 
-    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
+    catalog: "SearchCatalog" = field(compare=False, kw_only=True)
 
     @property
     def text(self) -> str:
@@ -62,8 +48,10 @@ class KeptDraft(Shown, StoredDraft):
 
         Example: `cat.drafts[0].widget()`
         """
-        find_unchanged(self._drafts, self)
-        explorer = self.catalog.explore()
+        self._drafts.require(self)
+        from explorer.notebook.explorer import explore
+
+        explorer = explore(self.catalog)
         explorer.open_draft(self)
         return explorer
 
@@ -76,7 +64,7 @@ class KeptDraft(Shown, StoredDraft):
         Example: `cat.drafts[0].save()`
         """
         drafts, draft = self._drafts, self.draft
-        find_unchanged(drafts, self)
+        drafts.require(self)
         text = stored_description(draft.text)
         edit = self.catalog.describe(draft.urn, text, column=draft.path, instead_of=draft.base)
         # What was typed on meanwhile is a draft of its own.
@@ -90,7 +78,7 @@ class KeptDraft(Shown, StoredDraft):
         Example: `cat.drafts[0].discard()`
         """
         drafts = self._drafts
-        drafts.discard(find_unchanged(drafts, self))
+        drafts.discard(drafts.require(self))
 
     def restore(self) -> None:
         """Write the draft again if it was discarded; `cat.drafts` lists it. No request.
@@ -138,7 +126,7 @@ class DraftsTable(ShownTable, tuple[KeptDraft, ...]):
         yield Say("[0].widget() opens the first, .save() saves it, .discard() discards it", "quiet")
 
 
-def read_drafts(catalog: "NotebookCatalog") -> DraftsTable:
+def read_drafts(catalog: "SearchCatalog") -> DraftsTable:
     """Return the drafts of a catalog. No request."""
     of_catalog = Drafts.of_catalog(catalog).all()
     return DraftsTable(KeptDraft(**values_of(draft), catalog=catalog) for draft in of_catalog)

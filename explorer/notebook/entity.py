@@ -4,20 +4,33 @@ change log.
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
-from typing import TYPE_CHECKING, Self, overload
+from functools import cached_property, wraps
+from itertools import islice
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Self,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from cachetools import LRUCache
 
+from explorer import client
 from explorer.client import entity as read
 from explorer.client import records
 from explorer.client.display import counted, line, moment
 from explorer.client.editable import TextConflict, listed, place_of, stored_description
 from explorer.client.entity import Entity
+from explorer.client.governance import GOVERNED
 from explorer.client.journal import JournalEntry, JournalSave, undone_in
 from explorer.client.records import (
     AspectDiff,
@@ -31,7 +44,8 @@ from explorer.client.records import (
     ValueChange,
     Version,
 )
-from explorer.errors import InvalidInput, NotFound, ServerFault
+from explorer.client.search import MOST_COMPARED, only_named
+from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault
 from explorer.metadata.aspects import Link, Owner
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import ownership, singular
@@ -45,10 +59,11 @@ from explorer.notebook.lineage import (
     read_column_lineage,
     read_lineage,
 )
+from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import SchemaComparison, SchemaTable, schema_table
-from explorer.notebook.search import EDITED
 from explorer.notebook.timeseries import ProfileChart, UsageChart, Window, users_of
 from explorer.notebook.view import (
+    EDITED,
     NamedRecords,
     Shown,
     ShownTable,
@@ -72,7 +87,18 @@ from explorer.views.history import (
     version_label,
 )
 from explorer.views.journal import journal_page, journal_table, save_records
-from explorer.views.parts import Cell, Difference, Facts, Fold, Part, Prose, Say, Title, with_names
+from explorer.views.parts import (
+    Cell,
+    Difference,
+    Facts,
+    Fold,
+    Part,
+    Prose,
+    Say,
+    Title,
+    mentions_of,
+    with_names,
+)
 from explorer.views.search import entities_table
 from explorer.views.table import TIME, Table, TableColumn, attributes, join_names, to_frame
 
@@ -81,7 +107,9 @@ if TYPE_CHECKING:
 
     from explorer.graph import Extent
     from explorer.metadata.aspects import AuditStamp
-    from explorer.notebook.catalog import NotebookCatalog
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 _MOST_KEPT = 1_000
 _MOST_DAYS = 36_500
@@ -141,7 +169,7 @@ def _conflict_note(conflict: TextConflict) -> str:
 class UndoableEdit(Shown, records.Edit):
     """An edit with its catalog."""
 
-    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
+    catalog: "EntityCatalog" = field(compare=False, kw_only=True)
 
     def undo(self, *, force: bool = False) -> "EntityPage":
         """Undo the edit, and return the entity afterwards, whose `edit` is the undo.
@@ -177,7 +205,7 @@ class UndoableEdit(Shown, records.Edit):
             yield Say(".undo() undoes it")
 
 
-def to_undoable(edit: records.Edit, catalog: "NotebookCatalog") -> UndoableEdit:
+def to_undoable(edit: records.Edit, catalog: "EntityCatalog") -> UndoableEdit:
     """Return an edit that renders itself."""
     if isinstance(edit, UndoableEdit):
         return edit
@@ -359,7 +387,7 @@ class History(ShownTable):
     total: int | None = None
     truncated: bool = False
     names: ActorNames = field(default_factory=dict)
-    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
+    catalog: "EntityCatalog" = field(compare=False, kw_only=True)
 
     @property
     def versions(self) -> tuple[Version, ...]:
@@ -442,9 +470,7 @@ class VersionDiff(ShownTable):
             yield Say(f"{_MAX_CHANGES} of {len(self):,} places drawn; .to_frame() has them all")
 
 
-def read_history(
-    catalog: "NotebookCatalog", urn: Urn, name: str, aspect: str, count: int
-) -> History:
+def read_history(catalog: "EntityCatalog", urn: Urn, name: str, aspect: str, count: int) -> History:
     """Return the newest versions of an aspect and who wrote them; see `EntityPage.history`."""
     # One more tells what the oldest of them changed.
     page = catalog.versions(urn, aspect, count=count + 1)
@@ -456,7 +482,7 @@ def read_history(
 
 
 def read_diff(
-    catalog: "NotebookCatalog", urn: Urn, name: str, aspect: str, older: int, newer: int
+    catalog: "EntityCatalog", urn: Urn, name: str, aspect: str, older: int, newer: int
 ) -> VersionDiff:
     """Return the difference between two versions; see `EntityPage.diff`."""
     for version in (older, newer):
@@ -468,7 +494,7 @@ def read_diff(
     return VersionDiff(name, diff, read_names(catalog, (diff.older.created, diff.newer.created)))
 
 
-def read_names(catalog: "NotebookCatalog", stamps: Iterable["AuditStamp | None"]) -> ActorNames:
+def read_names(catalog: "EntityCatalog", stamps: Iterable["AuditStamp | None"]) -> ActorNames:
     """Return the names of the authors. One request per hundred."""
     return names_of(catalog.summaries(actors_of(stamps)))
 
@@ -575,7 +601,7 @@ class EntityPage(ShownTable, read.Entity):
     was read.
     """
 
-    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
+    catalog: "EntityCatalog" = field(compare=False, kw_only=True)
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False, kw_only=True)
     whole: bool = field(default=True, compare=False, kw_only=True)
     health: Health | None = field(default=None, compare=False, kw_only=True)
@@ -966,3 +992,251 @@ class EditedEntity(EntityPage):
     """An entity after an edit: `edit` is that edit."""
 
     edit: UndoableEdit = field(compare=False, kw_only=True)
+
+
+_MOST_MENTIONED = 200
+_MOST_NAMES = 50_000
+_MOST_OFFERED = 10_000
+
+
+class KnownNames:
+    """The URNs and names read so far; thread-safe. The oldest are dropped beyond a limit."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._names: dict[Urn, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def learn(self, names: Iterable[tuple[Urn, str]]) -> None:
+        """Add names, or update them."""
+        with self._lock:
+            for urn, name in names:
+                self._names.pop(urn, None)
+                self._names[urn] = name
+            for urn in list(self._names)[: len(self._names) - _MOST_NAMES]:
+                del self._names[urn]
+
+    def offered(self) -> list[str]:
+        """Return what `cat["…"]` completes: each name once, then each URN, newest first; without
+        control characters."""
+        with self._lock:
+            newest = list(self._names.items())[::-1][:_MOST_OFFERED]
+        keys = dict.fromkeys(name for _, name in newest)
+        keys |= dict.fromkeys(str(urn) for urn, _ in newest)
+        return [key for key in keys if key and key == line(key)]
+
+    def urns_named(self, name: str) -> list[Urn]:
+        """Return the entities known by exactly this name."""
+        with self._lock:
+            return [urn for urn, entity_name in self._names.items() if entity_name == name]
+
+
+def names_of_existing(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
+    """Yield the URN and the name of each entity that exists."""
+    return ((entity.urn, entity.name) for entity in entities if entity.exists)
+
+
+class EntityReader:
+    """Implements with a client the methods of both notebook catalogs that read entities, and
+    remembers names and texts."""
+
+    def read_with(
+        self, plain: client.AsyncCatalog, blocking: "Callable[[], EntityCatalog]"
+    ) -> None:
+        """Set the client, and what returns the catalog that results use for further requests, which
+        is called for each result."""
+        self._plain, self._blocking = plain, blocking
+        self.known, self.seen = KnownNames(), TextsSeen()
+
+    async def urn_of(self, name: str | Urn, *types: str) -> Urn:
+        """Return the URN of the entity with a name, of any entity type or of some; a URN is
+        returned unchanged.
+
+        Case is ignored if no name matches exactly. Costs the requests of a search. Raises
+        `NotFound` if no entity has the name, `InvalidInput` with the candidates if several do.
+
+        Example: `cat.urn_of("Nina Weber", "corpuser")`
+        """
+        if not isinstance(name, str | Urn):
+            raise InvalidInput(f"give a name or a URN, not {name!r:.60}")
+        if isinstance(name, Urn) or name.startswith("urn:"):
+            return Urn.parse(name)
+        if not name.strip():
+            raise InvalidInput("give a name or a URN")
+        page = await self._plain.search(name, entity=types or None, count=MOST_COMPARED)
+        entities = await self.summed_up(hit.urn for hit in page)
+        names = {urn: entity.name for urn, entity in entities.items()}
+        matching = self.known.urns_named(name)
+        names |= {urn: name for urn in matching if not types or urn.entity_type in types}
+        return only_named(name, types, names)
+
+    async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> EntityPage:
+        """Return an entity with all its aspects or those named, and the names of its owners, tags,
+        terms and domains, and of entities in its properties. Two requests, and those of `health` if
+        it may have assertions or incidents.
+
+        An entity of which nothing is stored is returned too, and shows that it does not exist.
+
+        Example: `cat.entity("urn:li:corpuser:jdoe")`
+        """
+        plain_entity = await self._plain.entity(_parse_urn(urn), aspects)
+        summaries = await self._plain.summaries(_urns_of_entity(plain_entity))
+        health = None
+        if aspects is None and plain_entity.exists:
+            with suppress(InvalidInput, NotFound, ServerFault):
+                health = await self._plain.health(plain_entity.urn)
+        entity = _entity(
+            plain_entity, summaries, self._blocking(), whole=aspects is None, health=health
+        )
+        self.known.learn(names_of_existing([entity]))
+        if entity.whole:
+            _see(self.seen, entity)
+        return entity
+
+    async def read_named(self, name: str | Urn) -> EntityPage:
+        """Return the entity of a URN, or the only one with a name."""
+        return await self.entity(await self.urn_of(name))
+
+    async def dataset(self, urn: str | Urn) -> EntityPage:
+        """Return a dataset, as `entity` does; raises `InvalidInput` for the URN of another entity
+        type.
+
+        Example: `cat.dataset(urn)`
+        """
+        return await self.entity(_dataset(urn))
+
+    async def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
+        """Return what a row about each entity shows. One request per hundred; can be interrupted.
+
+        Example: `cat.summed_up(cat.search("orders").urns)`
+        """
+        entities = await self._plain.summaries(urns)
+        self.known.learn(names_of_existing(entities.values()))
+        return entities
+
+    async def unknown_label(self, name: str, types: Sequence[str]) -> NotFound:
+        """Return the error for a label that does not exist: it names similar labels of these entity
+        types, else the call that creates it. Requests as for `similar_labels`."""
+        from explorer.stewardship.labels import similar_labels
+
+        similar = await similar_labels(self._plain, name, types)
+        names = []
+        for urn, label in similar.items():
+            spelling = urn.name if urn.entity_type == types[0] else str(urn)
+            names.append(line(spelling if label == spelling else f"{spelling} ({label})", 100))
+        short_name = line(name, 100)
+        hint = f"; did you mean {' or '.join(names)}?" if names else ""
+        if not names and types[0] in GOVERNED:
+            hint = f"; cat.new({types[0]!r}, {short_name!r}) creates it"
+        return NotFound(f"no {' or '.join(map(singular, types))} is named {short_name!r}{hint}")
+
+
+_ReaderT = TypeVar("_ReaderT", bound=EntityReader)
+
+
+class Waiting(Generic[_ReaderT, _P, _T]):
+    """A blocking version of a reader's method; with `what` it shows a progress bar."""
+
+    def __init__(
+        self,
+        method: Callable[Concatenate[_ReaderT, _P], Coroutine[Any, Any, _T]],
+        what: str = "",
+    ) -> None:
+        self._method, self._what = method, what
+
+    @property
+    def call(self) -> "Callable[Concatenate[EntityCatalog, _P], _T]":
+        """Return the method of the blocking catalog. It is an attribute, so that a type checker
+        infers its type from the reader's method and not from the overridden one."""
+        method, what = self._method, self._what
+
+        @wraps(method)
+        def call(catalog: "EntityCatalog", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+            reader = cast("_ReaderT", catalog.reader)
+            if not what:
+                return catalog.wait(method(reader, *args, **kwargs))
+            return with_progress(catalog, lambda _: method(reader, *args, **kwargs), what)
+
+        return call
+
+
+class EntityCatalog(client.Catalog):
+    """The part of the notebook's catalog that entities read with: what is read of one is an
+    `EntityPage`."""
+
+    reader: EntityReader
+
+    def __getitem__(self, name: str | Urn) -> EntityPage:
+        """Return the entity of a URN, or the only one with a name.
+
+        Two requests for a URN; for a name those of a search before. Raises `NotFound` if no entity
+        has the name, `InvalidInput` with the candidates if several do.
+        """
+        return self.wait(self.reader.read_named(name))
+
+    # Else Python would try to walk it, one number after another.
+    __iter__ = None
+
+    urn_of = Waiting(EntityReader.urn_of).call
+    entity = Waiting(EntityReader.entity).call
+    dataset = Waiting(EntityReader.dataset).call
+    summed_up = Waiting(EntityReader.summed_up, "reading the entries").call
+
+
+def _urns_of_entity(entity: read.Entity) -> tuple[Urn, ...]:
+    """Return the owners, tags, terms and domains of an entity, the tags and terms of its columns,
+    who added its links, and the entities in its properties, at most 200 of these."""
+    owners = Urn.parse_all(owner.owner for owner in entity.owners)
+    authors = actors_of(link.create_stamp for link in entity.links)
+    labels: list[Urn] = []
+    # An aspect that cannot be parsed is reported when it is accessed.
+    with suppress(ServerFault):
+        labels = [urn for column in entity.schema for urn in (*column.tags, *column.terms)]
+    with suppress(ServerFault):
+        labels += islice(mentions_of(detail_parts(entity)), _MOST_MENTIONED)
+    urns = (*owners, *entity.tags, *entity.terms, *entity.domains, *authors, *labels)
+    return tuple(dict.fromkeys(urns))
+
+
+def _entity(
+    found: read.Entity,
+    summaries: Mapping[Urn, read.Entity],
+    catalog: EntityCatalog,
+    *,
+    whole: bool,
+    health: Health | None,
+) -> EntityPage:
+    names = {urn: entity.name for urn, entity in summaries.items()}
+    return EntityPage(
+        found.urn,
+        found.aspects,
+        found.as_of,
+        catalog=catalog,
+        names=names,
+        whole=whole,
+        health=health,
+    )
+
+
+def _parse_urn(urn: str | Urn) -> Urn:
+    if isinstance(urn, str) and not urn.startswith("urn:"):
+        short_urn = line(urn, 100)
+        raise InvalidUrn(
+            f"{short_urn!r} is not a URN; cat[{short_urn!r}] finds an entity by its name"
+        )
+    return Urn.parse(urn)
+
+
+def _dataset(urn: str | Urn) -> Urn:
+    target = _parse_urn(urn)
+    if target.entity_type != "dataset":
+        raise InvalidInput(f"{target} is a {target.entity_type}, not a dataset; use entity()")
+    return target
+
+
+def _see(texts_seen: TextsSeen, entity: read.Entity) -> None:
+    # An aspect that cannot be parsed is reported when it is accessed.
+    with suppress(ServerFault):
+        texts_seen.see(entity)

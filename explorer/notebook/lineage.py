@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer import graph
+    from explorer.client import Catalog
     from explorer.graph import Extent
-    from explorer.notebook.catalog import NotebookCatalog
     from explorer.notebook.widgets.lineage import LineageWidget
     from explorer.views.parts import Tone
 
@@ -53,7 +53,7 @@ class PathList(ShownTable):
     view: PathsView
 
     @classmethod
-    def read(cls, catalog: "NotebookCatalog", source: Urn, target: str | Urn) -> "PathList":
+    def read(cls, catalog: "Catalog", source: Urn, target: str | Urn) -> "PathList":
         """Read the paths; see `EntityPage.paths_to`."""
         end = Urn.parse(target)
         return cls(
@@ -109,9 +109,7 @@ class ImpactTable(ShownTable):
     view: ImpactView
 
     @classmethod
-    def read(
-        cls, catalog: "NotebookCatalog", urn: Urn, name: str, column: str | None
-    ) -> "ImpactTable":
+    def read(cls, catalog: "Catalog", urn: Urn, name: str, column: str | None) -> "ImpactTable":
         """Read the impact; see `EntityPage.impact`."""
         view = with_progress(
             catalog,
@@ -223,7 +221,7 @@ class EntityLineage(ShownTable):
     name: str
     graph: "nx.DiGraph"
     names: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
-    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
+    catalog: "Catalog" = field(compare=False, kw_only=True)
 
     @property
     def root(self) -> Urn:
@@ -382,7 +380,7 @@ class ColumnLineage(ShownTable):
     column: str
     graph: "nx.DiGraph"
     names: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
-    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
+    catalog: "Catalog" = field(compare=False, kw_only=True)
 
     @property
     def truncated(self) -> str | None:
@@ -525,7 +523,7 @@ def _certainty_note(is_ingested: bool) -> str:
 
 
 def read_column_lineage(
-    catalog: "NotebookCatalog",
+    catalog: "Catalog",
     urn: Urn,
     name: str,
     column: str,
@@ -546,7 +544,7 @@ def read_column_lineage(
 
 
 def read_lineage(
-    catalog: "NotebookCatalog",
+    catalog: "Catalog",
     urn: Urn,
     name: str,
     direction: "Extent",

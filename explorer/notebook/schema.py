@@ -14,8 +14,7 @@ from explorer.client.entity import Entity
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import each, with_progress
-from explorer.notebook.search import EDITED
-from explorer.notebook.view import Shown, ShownTable, grid_parts, values_of
+from explorer.notebook.view import EDITED, Shown, ShownTable, grid_parts, values_of
 from explorer.views.columns import (
     ColumnKnowledge,
     column_row,
@@ -29,7 +28,7 @@ from explorer.views.table import Table, attributes, to_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.notebook.catalog import NotebookCatalog
+    from explorer.client import Catalog
     from explorer.query.filters import Filter
 
 # What the name, the kind and the columns of a dataset are read from.
@@ -276,7 +275,7 @@ def _match_row(match: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
 
 
 def read_columns_named(
-    catalog: "NotebookCatalog", name: str, filter: "Filter | str | None", limit: int
+    catalog: "Catalog", name: str, filter: "Filter | str | None", limit: int
 ) -> ColumnsTable:
     """Read the columns with a name in all datasets; see `Catalog.columns`."""
     from explorer.client.search import filter_from

@@ -1,7 +1,7 @@
 """Search results and folders that render themselves."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +11,31 @@ from explorer.client.records import BrowsePage, Facet, FacetValue, Hit, Measures
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
-from explorer.notebook.view import MOST_ROWS, Shown, ShownTable, table_parts, values_of
+from explorer.notebook.entity import (
+    EntityCatalog,
+    EntityPage,
+    EntityReader,
+    Waiting,
+    names_of_existing,
+)
+from explorer.notebook.view import (
+    EDITED,
+    MOST_ROWS,
+    Shown,
+    ShownTable,
+    table_parts,
+    values_of,
+)
+from explorer.query.filters import Filter
 from explorer.query.search_text import condition_fault
-from explorer.sessions.search import NO_NAMES
+from explorer.sessions.search import NO_NAMES, read_entities
 from explorer.views.chart import compact
 from explorer.views.parts import Cell, Facts, Fold, Grid, Part, Say, Title
 from explorer.views.search import (
     FacetGroup,
     ResultRow,
     facet_groups,
+    facet_urns,
     facet_value_label,
     folder_table,
     result_rows,
@@ -30,10 +46,7 @@ from explorer.views.table import Table, TableColumn, attributes, places_for, to_
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.notebook.catalog import NotebookCatalog
-    from explorer.notebook.entity import EntityPage
     from explorer.query import Order
-    from explorer.query.filters import Filter
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,7 +58,7 @@ class BrowsedFolder(ShownTable, BrowsePage):
     """
 
     entity_type: str = "dataset"
-    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
+    catalog: "SearchCatalog" = field(compare=False, kw_only=True)
 
     def __getitem__(self, name: str) -> "BrowsedFolder | EntityPage":
         """Return a folder or an entity of this page. One request for a folder, two for an entity.
@@ -61,7 +74,7 @@ class BrowsedFolder(ShownTable, BrowsePage):
     def next(self) -> "BrowsedFolder":
         """Return the next page; after the last an empty one without a request. One request."""
         if not self.truncated:
-            return make_folder(
+            return _make_folder(
                 BrowsePage(self.path, self.end, self.here, self.total, self.entries),
                 self.entity_type,
                 self.catalog,
@@ -97,13 +110,10 @@ class BrowsedFolder(ShownTable, BrowsePage):
         return [name for name in dict.fromkeys(names) if name == line(name)]
 
 
-def make_folder(page: BrowsePage, entity_type: str, catalog: "NotebookCatalog") -> BrowsedFolder:
+def _make_folder(page: BrowsePage, entity_type: str, catalog: "SearchCatalog") -> BrowsedFolder:
     """Return the page with its path and catalog."""
     return BrowsedFolder(**values_of(page), entity_type=entity_type, catalog=catalog)
 
-
-EDITED = "✎"
-"""The mark before an edited text that replaces the ingested one."""
 
 _MOST_VALUES = 6
 _HEADERS = (*("name", "type", "platform", "rows", "queries", "changed", "description", "matched"),)
@@ -123,7 +133,7 @@ _FACETS = (
 class Question:
     """The search of a page of results, and its catalog."""
 
-    catalog: "NotebookCatalog"
+    catalog: "SearchCatalog"
     entity: str | Sequence[str] | None = None
     filter: "Filter | str | None" = None
     sort: "str | Sequence[Order] | None" = None
@@ -275,7 +285,7 @@ class SearchResults(ShownTable, SearchPage):
         results = replace(self, start=0, total=total_hits, hits=hits, unreadable=())
         return replace(results, summaries=summaries, measures=measured)
 
-    def __getitem__(self, place: int | str) -> "EntityPage":
+    def __getitem__(self, place: int | str) -> EntityPage:
         """Return the entity at an index of this page, or with a name or URN on it. Two requests."""
         catalog = self._require_question().catalog
         if isinstance(place, int):
@@ -439,3 +449,86 @@ def _facet(group: FacetGroup) -> str:
     least = "at least " if group.has_more else ""
     tail = f" · and {least}{more} more" if more else ""
     return f"{group.label}: {' · '.join(labels)}{tail}"
+
+
+_NAMED_VALUES = 40
+
+
+class SearchReader(EntityReader):
+    """Implements with a client the methods of both notebook catalogs that search and browse."""
+
+    _blocking: "Callable[[], SearchCatalog]"
+
+    async def search(
+        self,
+        text: str = "*",
+        *,
+        entity: str | Sequence[str] | None = None,
+        filter: Filter | str | None = None,
+        sort: "str | Sequence[Order] | None" = None,
+        start: int = 0,
+        count: int = 20,
+        superseding: str | None = None,
+        measures: bool = True,
+    ) -> SearchResults:
+        """Return a page of results for `text`, best first or sorted, with what each row shows.
+
+        `text`      words, and conditions as in a filter: `orders tags:PII`; `*` or "" finds all
+        `entity`    entity types, such as "dataset", "dashboard", "glossaryTerm", "corpuser";
+                    without it all
+        `filter`    conditions joined by AND, OR and NOT: `platform:snowflake`, `owners:*` for any,
+                    `owner:"Nina Weber"`, `rows>1000`, `documented:false`; a page's
+                    `facets_to_frame()` has the fields and their values
+        `sort`      "name", "-name", "-use", "-lastModifiedAt"; without it the best first
+        `start`     the place of the first result wanted; `next()` of a page gives the one after it
+        `count`     how many results a page has at most
+        `measures`  whether number of rows, use and last change are read too
+
+        A search with a name under `superseding` cancels one of that name that still runs.
+
+        `len(page)` is what is on it, `page.total` what there is, `page.df` a DataFrame of it, and
+        `page.all()` has every result. One request, one more for each hundred hits and values of
+        facets, and one for the measures of each 25 datasets.
+
+        Example: `cat.search("orders platform:snowflake", entity="dataset")`
+        """
+        page = await self._plain.search(
+            text,
+            entity=entity,
+            filter=filter,
+            sort=sort,
+            start=start,
+            count=count,
+            superseding=superseding,
+        )
+        urns = [hit.urn for hit in page]
+        counted = facet_urns(page.facets, _NAMED_VALUES)
+        known_entities = await read_entities(self._plain, page, counted)
+        entities = known_entities or {}
+        self.known.learn(names_of_existing(entities.values()))
+        summaries = {urn: entities[urn] for urn in urns if urn in entities}
+        names = {str(urn): entities[urn].name for urn in counted if urn in entities}
+        is_whole = known_entities is not None
+        measured = await self._plain.measures(urns) if measures and is_whole else {}
+        question = Question(self._blocking(), entity, filter, sort, count, measures)
+        return make_results(page, summaries, question, measured, names)
+
+    async def browse(
+        self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
+    ) -> BrowsedFolder:
+        """Return a page of a browse path: folders first, each opened by its name,
+        `folder["sales"]`. An unknown path is empty. One request.
+
+        Example: `cat.browse("/prod/snowflake")`
+        """
+        page = await self._plain.browse(path, entity=entity, start=start, count=count)
+        self.known.learn((entity.urn, entity.name) for entity in page.entities)
+        return _make_folder(page, entity, self._blocking())
+
+
+class SearchCatalog(EntityCatalog):
+    """The part of the notebook's catalog that results read with: what is read of a search are
+    `SearchResults`."""
+
+    search = Waiting(SearchReader.search, "searching").call
+    browse = Waiting(SearchReader.browse).call

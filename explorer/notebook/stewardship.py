@@ -47,7 +47,7 @@ from explorer.views.table import Table, to_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.notebook.catalog import NotebookCatalog
+    from explorer.client import Catalog
     from explorer.notebook.widgets.stewardship import ReviewWidget, WorklistWidget
     from explorer.stewardship.documentation import Progress
 
@@ -87,7 +87,7 @@ class FeedTable(ShownTable, stewardship.ChangeFeed):
     """The changes by others and by ingestion since the last visit; after `mark_read()` the next
     feed starts after them."""
 
-    catalog: "NotebookCatalog | None" = field(default=None, compare=False)
+    catalog: "Catalog | None" = field(default=None, compare=False)
 
     def mark_read(self) -> None:
         """Record on this machine, also for the terminal and the shell, that all of it was read. No
@@ -97,7 +97,7 @@ class FeedTable(ShownTable, stewardship.ChangeFeed):
         """
         if self.catalog is None:
             raise InvalidInput("this feed was constructed by hand and has no catalog")
-        self.catalog.stewardship.mark_read(self)
+        NotebookStewardship(self.catalog).mark_read(self)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each change, in the order shown. No request.
@@ -151,7 +151,7 @@ class WorklistTable(ShownTable, stewardship.Worklist):
     """The undocumented tables and columns, most important first; `widget()` returns an editor for
     them."""
 
-    catalog: "NotebookCatalog | None" = field(default=None, compare=False)
+    catalog: "Catalog | None" = field(default=None, compare=False)
 
     def widget(self) -> "WorklistWidget":
         """Return the list as a widget to write and save one text after the other. No request.
@@ -567,7 +567,7 @@ class NotebookStewardship(stewardship.Stewardship):
     """`explorer.stewardship.Stewardship`, whose results render themselves. Reading shows a progress
     bar and can be interrupted."""
 
-    def __init__(self, catalog: "NotebookCatalog") -> None:
+    def __init__(self, catalog: "Catalog") -> None:
         super().__init__(catalog)
         self._shown_in = catalog
 

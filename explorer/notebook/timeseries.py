@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from explorer.client.display import counted, moment
 from explorer.client.records import Timeseries
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from explorer.notebook.entity import EntityPage
     from explorer.notebook.widgets.usage_controls import UsageControls
 
 _MOST_ROWS = 20
@@ -89,6 +88,13 @@ class Window:
             yield Say(f"the server returned only the newest {len(self.series.values):,} points")
 
 
+class UsageReader(Protocol):
+    """What the usage of another range is read from: an entity."""
+
+    def usage(self, days: int | None = 30) -> "UsageChart":
+        """Return the usage in the last days, or all."""
+
+
 @dataclass(frozen=True, repr=False)
 class UsageChart(ShownChart):
     """The usage of a dataset in time windows, oldest first.
@@ -100,7 +106,7 @@ class UsageChart(ShownChart):
     name: str
     window: Window
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False)
-    entity: "EntityPage | None" = field(default=None, compare=False)
+    entity: "UsageReader | None" = field(default=None, compare=False)
 
     @cached_property
     def points(self) -> tuple[DatasetUsageStatistics, ...]:
@@ -193,12 +199,14 @@ class UsageChart(ShownChart):
         panel = user_bars(self._sums, self.names).first(most)
         return PanelChart(title, (panel,), users.to_frame, note, empty)
 
-    def controls(self) -> "UsageControls":
+    def controls(self) -> "UsageControls[UsageChart]":
         """Return the chart with controls for the time range and the measure. No request until
         another range is chosen."""
         from explorer.notebook.widgets.usage_controls import UsageControls
 
-        return UsageControls(self)
+        if self.entity is None:
+            raise InvalidInput("this usage was constructed by hand and has no catalog")
+        return UsageControls(self, self.entity.usage, self.window.days)
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return its chart: queries and users over time, the most used columns, and the users."""

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from itables.widget import ITable
 
+
+EDITED = "✎"
+"""The mark before an edited text that replaces the ingested one."""
 MOST_ROWS = 60
 """How many rows of a table are drawn."""
 

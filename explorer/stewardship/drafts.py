@@ -10,17 +10,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
 from explorer import config
 from explorer.client.transport import part_login
-from explorer.errors import StorageFault
+from explorer.errors import InvalidInput, NotFound, StorageFault
 from explorer.files import replace_file
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog, Catalog
+
+OPEN_ELSEWHERE: Final = "Another running program has this draft open: close it there first."
+GONE: Final = (
+    "The draft was saved, discarded or changed since it was listed: list the drafts again."
+)
 
 
 class _Session(Protocol):
@@ -136,6 +141,16 @@ class Drafts:
         was read."""
         now = self._read_stored(stored.file)
         return now if now is not None and now.draft == stored.draft else None
+
+    def require(self, stored: StoredDraft) -> StoredDraft:
+        """Return a draft as it is stored now. Raises `NotFound` if it was saved, discarded or
+        changed since it was read, `InvalidInput` if another running program is editing it."""
+        now = self.find(stored)
+        if now is None:
+            raise NotFound(GONE)
+        if now.open:
+            raise InvalidInput(OPEN_ELSEWHERE)
+        return now
 
     def keep(self, draft: Draft) -> None:
         """Write this program's own draft of a description, atomically. Raises `StorageFault` if it

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
 
 NO_DRAFTS: Final = "No drafts: everything is saved."
 DISCARDED: Final = "Discarded the draft"
-OPEN_ELSEWHERE: Final = "Another running program has this draft open: close it there first."
-GONE: Final = (
-    "The draft was saved, discarded or changed since it was listed: list the drafts again."
-)
 
 
 def count_sentence(count: int) -> str:

@@ -11,7 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from explorer import AsyncCatalog, Catalog
 from explorer.client import TextConflict
 from explorer.errors import Conflict, NotFound
-from explorer.notebook.widgets.explorer import columns
+from explorer.notebook.explorer import columns
 from tests.conftest import schema_metadata
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"

@@ -16,8 +16,8 @@ from explorer import Catalog, config
 from explorer.client.journal import JOURNAL
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
+from explorer.notebook.explorer import Explorer
 from explorer.notebook.widgets.editor import WidgetDraft
-from explorer.notebook.widgets.explorer import Explorer
 from explorer.stewardship.drafts import Draft, Drafts
 from explorer.tui.session import Opening
 from tests.conftest import schema_of

@@ -15,8 +15,8 @@ from explorer import Catalog
 from explorer.client import Retry
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets import explorer as widget
-from explorer.notebook.widgets.explorer import Explorer
+from explorer.notebook import explorer as widget
+from explorer.notebook.explorer import Explorer
 from tests.conftest import SampleAt, serving_catalog
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"

@@ -17,7 +17,7 @@ from explorer import AsyncCatalog, Catalog
 from explorer.client import Retry
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.urn import Urn
-from explorer.notebook.catalog import KnownNames
+from explorer.notebook.entity import KnownNames
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 

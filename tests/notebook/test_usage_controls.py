@@ -69,6 +69,7 @@ def test_what_goes_wrong_is_said_beside_the_controls(
         raise CatalogError(f"no {days} days")
 
     monkeypatch.setattr(type(controls.usage.entity), "usage", fail)
+    controls = controls.usage.controls()
     controls.range.value = "7 days"
     assert controls.wait(120)
     assert controls.children[0].children[2].value == "no 7 days"

@@ -12,8 +12,8 @@ import pytest
 from explorer import Catalog
 from explorer.client.folders import FolderEntry, TypesSource
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.explorer import columns
-from explorer.notebook.widgets.search import page_state, tree_rows
+from explorer.notebook.explorer import columns
+from explorer.notebook.explorer_search import page_state, tree_rows
 from explorer.sessions.browse import Branch, OutlineRow
 from explorer.sessions.search import Query, SearchSession
 from explorer.tui.content import Times

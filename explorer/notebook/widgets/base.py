@@ -9,17 +9,20 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 from uuid import uuid4
 
 import anywidget
 import traitlets
 
+from explorer.client.blocking_face import run_through
 from explorer.client.display import line
 from explorer.errors import CatalogError, Superseded
 from explorer.notebook import view
-from explorer.notebook.catalog import NotebookCatalog
 from explorer.views.parts import Part
+
+if TYPE_CHECKING:
+    from explorer.client import Catalog
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +67,7 @@ class _Question:
         self,
         lock: threading.Condition,
         status: str,
-        read: Callable[[NotebookCatalog], Any],
+        read: Callable[[Any], Any],
         then: Callable[[Any], None],
         on_error: Callable[[Exception], bool] | None,
         *,
@@ -75,10 +78,9 @@ class _Question:
         self._lock = lock
         self._tasks: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
 
-    async def run(self, begin: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-        """Return the result of the coroutine that `begin` creates. Raises `Superseded` if it was
-        cancelled."""
-        task = asyncio.ensure_future(begin())
+    async def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Return the result of a coroutine. Raises `Superseded` if it was cancelled."""
+        task = asyncio.ensure_future(work)
         with self._lock:
             self._tasks.append((asyncio.get_running_loop(), task))
             if self.dropped:
@@ -103,23 +105,10 @@ class _Question:
                 loop.call_soon_threadsafe(task.cancel)
 
 
-class _CancellableCatalog(NotebookCatalog):
-    """A catalog for the duration of one request, which is cancelled with it."""
-
-    def __init__(self, catalog: NotebookCatalog, question: _Question) -> None:
-        self.__dict__.update(vars(catalog))
-        # Referenced here, because a garbage-collected catalog ends its thread.
-        self._shared_catalog, self._question = catalog, question
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        # What was read with it outlives the question.
-        return self._shared_catalog.__reduce_ex__(protocol)
-
-    def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        return super().wait(self._question.run(lambda: work))
+_CatalogT_co = TypeVar("_CatalogT_co", bound="Catalog", covariant=True)
 
 
-class ExplorerRequests:
+class ExplorerRequests(Generic[_CatalogT_co]):
     """A queue of requests for each kind; the kinds run in parallel.
 
     The thread of a kind lives only while it has requests, so that an idle, closed or
@@ -130,7 +119,7 @@ class ExplorerRequests:
 
     def __init__(
         self,
-        catalog: NotebookCatalog,
+        catalog: _CatalogT_co,
         lock: "threading.RLock",
         show: Callable[[str, Any], None],
     ) -> None:
@@ -146,7 +135,7 @@ class ExplorerRequests:
         self,
         kind: Kind,
         status: str,
-        read: Callable[[NotebookCatalog], _T],
+        read: Callable[[_CatalogT_co], _T],
         then: Callable[[_T], None],
         *,
         on_error: Callable[[Exception], bool] | None = None,
@@ -222,7 +211,7 @@ class ExplorerRequests:
 
     def _do(self, question: _Question) -> None:
         try:
-            answer = question.read(_CancellableCatalog(self._catalog, question))
+            answer = question.read(run_through(self._catalog, question.run))
         except Exception as error:
             with self._lock:
                 if question.dropped or (question.on_error is not None and question.on_error(error)):
@@ -295,7 +284,7 @@ class EditorSession(Protocol):
     """The logic of a widget with an editor."""
 
     @property
-    def asking(self) -> ExplorerRequests:
+    def asking(self) -> "ExplorerRequests[Catalog]":
         """Return the requests to the catalog."""
 
     @property

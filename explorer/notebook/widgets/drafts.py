@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 from explorer.client.display import line, moment
 from explorer.errors import NotFound
 from explorer.metadata.proposal import millis_of
-from explorer.stewardship.drafts import Draft, StoredDraft
+from explorer.stewardship.drafts import GONE, OPEN_ELSEWHERE, Draft, StoredDraft
 from explorer.views.drafts import (
     DISCARDED,
-    GONE,
     NO_DRAFTS,
-    OPEN_ELSEWHERE,
     beginning,
     count_sentence,
     draft_program,

@@ -10,9 +10,7 @@ from explorer.client.display import block, line
 from explorer.client.editable import place_of, stored_description
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
-from explorer.notebook.drafts import find_unchanged
 from explorer.notebook.markup import difference_lines, markdown_tree
-from explorer.notebook.widgets.base import ExplorerRequests
 from explorer.sessions.editing import (
     READ_ONLY,
     Descriptions,
@@ -23,15 +21,15 @@ from explorer.sessions.editing import (
     TextDrafts,
     resumed_remark,
 )
-from explorer.stewardship.drafts import Draft, Drafts, StoredDraft
+from explorer.stewardship.drafts import OPEN_ELSEWHERE, Draft, Drafts, StoredDraft
 from explorer.views.diff import text_diff
-from explorer.views.drafts import OPEN_ELSEWHERE
 from explorer.views.journal import saved_sentence
 from explorer.views.stewardship import hidden_sentence
 
 if TYPE_CHECKING:
+    from explorer.client import Catalog
     from explorer.client.entity import Entity
-    from explorer.notebook.catalog import NotebookCatalog
+    from explorer.notebook.widgets.base import ExplorerRequests
 
 UNDO = "undo_save() of the catalog undoes it."
 
@@ -179,7 +177,10 @@ class PageEditor:
     """
 
     def __init__(
-        self, asking: ExplorerRequests, show: Callable[[str, Any], None], on_leave: _OnLeave
+        self,
+        asking: "ExplorerRequests[Catalog]",
+        show: Callable[[str, Any], None],
+        on_leave: _OnLeave,
     ) -> None:
         self.drafts: dict[_Place, WidgetDraft] = {}
         self._asking, self._show, self._left = asking, show, on_leave
@@ -334,7 +335,10 @@ class DraftEditor(PageEditor):
     """Drafts that it keeps on disk by itself."""
 
     def __init__(
-        self, asking: ExplorerRequests, show: Callable[[str, Any], None], on_leave: _OnLeave
+        self,
+        asking: "ExplorerRequests[Catalog]",
+        show: Callable[[str, Any], None],
+        on_leave: _OnLeave,
     ) -> None:
         super().__init__(asking, show, on_leave)
         self._stored: dict[_Place, Draft] = {}
@@ -389,8 +393,8 @@ class Writing(PageEditor):
 
     def __init__(
         self,
-        catalog: "NotebookCatalog",
-        asking: ExplorerRequests,
+        catalog: "Catalog",
+        asking: "ExplorerRequests[Catalog]",
         show: Callable[[str, Any], None],
         on_leave: _OnLeave,
     ) -> None:
@@ -405,7 +409,7 @@ class Writing(PageEditor):
     def look(self, then: Callable[[], None]) -> None:
         """Read all drafts from disk, then call."""
 
-        def read(catalog: "NotebookCatalog") -> tuple[list[StoredDraft], dict[_Place, Draft]]:
+        def read(catalog: "Catalog") -> tuple[list[StoredDraft], dict[_Place, Draft]]:
             kept_drafts, drafts = self._texts.kept, self._disk().all()
             own = {
                 (stored.draft.urn, stored.draft.path)
@@ -439,7 +443,7 @@ class Writing(PageEditor):
 
         def take(_: object) -> bool:
             disk = self._disk()
-            return disk.take(find_unchanged(disk, stored))
+            return disk.take(disk.require(stored))
 
         def check_taken(is_taken: bool) -> None:
             if not is_taken:
@@ -452,9 +456,9 @@ class Writing(PageEditor):
         """Delete one draft, then call `then`, or show an error."""
         place = (stored.draft.urn, stored.draft.path)
 
-        def discard(catalog: "NotebookCatalog") -> None:
+        def discard(catalog: "Catalog") -> None:
             disk = self._disk()
-            disk.discard(find_unchanged(disk, stored))
+            disk.discard(disk.require(stored))
             if stored.process == self.process:
                 catalog.wait(self._forget_texts([place]))
 

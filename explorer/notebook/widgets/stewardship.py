@@ -43,8 +43,8 @@ from explorer.views.table import places_for, to_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.notebook.catalog import NotebookCatalog
-    from explorer.notebook.entity import EntityPage
+    from explorer.client import Catalog
+    from explorer.client.entity import Entity
     from explorer.notebook.widgets.base import Kind
     from explorer.stewardship.staging import ReviewItem, StagedChangeset
     from explorer.stewardship.staging import ReviewState as ItemState
@@ -79,7 +79,7 @@ class WorklistSession:
 
     def __init__(
         self,
-        catalog: "NotebookCatalog",
+        catalog: "Catalog",
         worklist: "Worklist",
         show: Callable[[str, Any], None],
     ) -> None:
@@ -121,7 +121,7 @@ class WorklistSession:
             self.draw()
         urn = Urn.parse(key[0])
 
-        def then(entity: "EntityPage") -> None:
+        def then(entity: "Entity") -> None:
             if self.key == key:
                 self.writing.begin(entity, key[1])
 
@@ -155,7 +155,7 @@ class WorklistSession:
         """Remove what others documented meanwhile: one request per hundred tables."""
         keys = [item.key for item in self.queue.worklist.items]
 
-        def read(catalog: "NotebookCatalog") -> "list[Key]":
+        def read(catalog: "Catalog") -> "list[Key]":
             return catalog.wait(documented_meanwhile(catalog.core, keys))
 
         def then(documented_keys: "list[Key]") -> None:
@@ -245,7 +245,7 @@ class WorklistWidget(EditorWidget):
 
     worklist_shown = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, catalog: "NotebookCatalog", worklist: "Worklist") -> None:
+    def __init__(self, catalog: "Catalog", worklist: "Worklist") -> None:
         """Start with the most important item; no request is sent before something is written."""
         super().__init__()
         self._session = WorklistSession(catalog, worklist, self._show)
@@ -318,7 +318,7 @@ _HAND_OVER_SECONDS = 2.0
 class ReviewDrafts(DraftEditor):
     """The typed, undecided texts of staged edits."""
 
-    def __init__(self, session: "ReviewPages", asking: ExplorerRequests) -> None:
+    def __init__(self, session: "ReviewPages", asking: "ExplorerRequests[Catalog]") -> None:
         super().__init__(asking, session.show, session.update_page)
         self._session = session
 
@@ -398,7 +398,7 @@ class ReviewPages:
 
     def __init__(
         self,
-        catalog: "NotebookCatalog",
+        catalog: "Catalog",
         changeset: "StagedChangeset",
         show: Callable[[str, Any], None],
     ) -> None:
@@ -541,7 +541,7 @@ class ReviewPages:
     ) -> None:
         """Take a step of the session, and wait for what it does in the background, apart."""
 
-        def settle(catalog: "NotebookCatalog") -> None:
+        def settle(catalog: "Catalog") -> None:
             catalog.wait(self.session.settle())
 
         def finish(outcome: Any) -> None:
@@ -667,7 +667,7 @@ class ReviewWidget(EditorWidget):
 
     def __init__(
         self,
-        catalog: "NotebookCatalog",
+        catalog: "Catalog",
         changeset: "StagedChangeset",
         *,
         instead_of: "ReviewWidget | None" = None,
@@ -773,7 +773,7 @@ class ReviewWidget(EditorWidget):
 _reviews_by_cell: "WeakValueDictionary[str, ReviewWidget]" = WeakValueDictionary()
 
 
-def review(catalog: "NotebookCatalog", changeset: "StagedChangeset") -> ReviewWidget:
+def review(catalog: "Catalog", changeset: "StagedChangeset") -> ReviewWidget:
     """Return the review of a changeset. If the front end reports the running cell, the previous
     review of that cell is closed, and its typed texts are taken over."""
     cell = running_cell()

@@ -3,20 +3,19 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from uuid import uuid4
 
 import ipywidgets
 
 from explorer.client.display import line
-from explorer.errors import CatalogError, InvalidInput
+from explorer.errors import CatalogError
 from explorer.notebook.widgets.base import SavedHtml, SavedWithHtml
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from explorer.notebook.chart import ShownChart
-    from explorer.notebook.timeseries import UsageChart
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +26,23 @@ _RANGES: Mapping[str, int | None] = {
     "a year": 365,
     "ever": None,
 }
-_MEASURES: "Mapping[str, Callable[[UsageChart], ShownChart]]" = {
+
+
+class UsageMeasures(Protocol):
+    """The usage of a time range, whose measures have a chart each."""
+
+    def over_time(self) -> "ShownChart":
+        """Return the chart by time."""
+
+    def by_column(self) -> "ShownChart":
+        """Return the chart by column."""
+
+    def by_user(self) -> "ShownChart":
+        """Return the chart by user."""
+
+
+_UsageT = TypeVar("_UsageT", bound=UsageMeasures)
+_MEASURES: "Mapping[str, Callable[[UsageMeasures], ShownChart]]" = {
     "over time": lambda usage: usage.over_time(),
     "by column": lambda usage: usage.by_column(),
     "by user": lambda usage: usage.by_user(),
@@ -35,7 +50,7 @@ _MEASURES: "Mapping[str, Callable[[UsageChart], ShownChart]]" = {
 _LONGEST_SENTENCE = 300
 
 
-class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
+class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: ignore[misc]
     """A usage chart whose range and measure can be chosen.
 
         controls = cat["fct_orders"].usage().controls()
@@ -47,18 +62,19 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
     chart alone.
     """
 
-    def __init__(self, usage: "UsageChart") -> None:
-        """Start with the usage read; no request is sent before a range is chosen."""
-        if usage.entity is None:
-            raise InvalidInput("this usage was constructed by hand and has no catalog")
-        self._usage, self._entity = usage, usage.entity
+    def __init__(
+        self, usage: _UsageT, read: "Callable[[int | None], _UsageT]", last_days: int | None
+    ) -> None:
+        """Start with the usage of the last days; `read`, which reads that of others, is not called
+        before a range is chosen."""
+        self._usage, self._read_usage = usage, read
         self._lock = threading.Condition()
         self._requested, self._answered = 0, 0
         ranges = dict(_RANGES)
-        if usage.window.days not in ranges.values():
-            ranges = {f"{usage.window.days:,} days": usage.window.days, **ranges}
+        if last_days is not None and last_days not in ranges.values():
+            ranges = {f"{last_days:,} days": last_days, **ranges}
         self._ranges = ranges
-        range_name = next(name for name, days in ranges.items() if days == usage.window.days)
+        range_name = next(name for name, days in ranges.items() if days == last_days)
         self.range = ipywidgets.ToggleButtons(
             options=list(ranges), value=range_name, tooltips=[f"use of {name}" for name in ranges]
         )
@@ -80,7 +96,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
         self._draw()
 
     @property
-    def usage(self) -> "UsageChart":
+    def usage(self) -> _UsageT:
         """Return the usage shown."""
         return self._usage
 
@@ -101,7 +117,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
     def _read_range(self, number: int, days: int | None) -> None:
         chart, status = None, ""
         try:
-            chart = self._entity.usage(days)
+            chart = self._read_usage(days)
         except CatalogError as error:
             status = line(str(error), _LONGEST_SENTENCE)
         # The outermost edge: no other code would show an unexpected exception.

@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from explorer.metadata.proposal import millis_of
-from explorer.stewardship.drafts import Draft, Drafts, StoredDraft
+from explorer.stewardship.drafts import OPEN_ELSEWHERE, Draft, Drafts, StoredDraft
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded, preview
 from explorer.tui.session import TerminalSession
@@ -18,7 +18,6 @@ from explorer.tui.widgets.rows import Rows
 from explorer.views.drafts import (
     DISCARDED,
     NO_DRAFTS,
-    OPEN_ELSEWHERE,
     count_sentence,
     place_words,
 )

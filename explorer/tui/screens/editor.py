@@ -41,7 +41,7 @@ from explorer.sessions.editing import (
     TextDrafts,
     save_sentence,
 )
-from explorer.stewardship.drafts import Drafts, StoredDraft
+from explorer.stewardship.drafts import OPEN_ELSEWHERE, Drafts, StoredDraft
 from explorer.tui.actions import actions_of, bindings
 from explorer.tui.content import join, line, line_text, markdown, padded, preview, render_lines
 from explorer.tui.desktop import edit_outside
@@ -57,7 +57,6 @@ from explorer.tui.widgets.rows import DifferenceRows, TextRows
 from explorer.tui.widgets.text_area import DescriptionArea
 from explorer.views.columns import ColumnKnowledge, ColumnMeasurements, column_row, schema_of
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
-from explorer.views.drafts import OPEN_ELSEWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine

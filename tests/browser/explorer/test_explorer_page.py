@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from explorer.notebook.explorer import Explorer
 from explorer.notebook.markup import difference_lines, markdown_line_tree, markdown_tree
-from explorer.notebook.widgets.explorer import Explorer
 from explorer.views.diff import text_diff
 from explorer.views.search import SORT_ORDERS
 from tests.conftest import nightly

@@ -8,7 +8,8 @@ from explorer.client.display import counted, in_quotes, line
 from explorer.client.records import Suggestion
 from explorer.metadata.names import singular
 from explorer.notebook.markup import markdown_line_tree
-from explorer.notebook.search import EDITED, Question, SearchResults, make_results
+from explorer.notebook.search import Question, SearchResults, make_results
+from explorer.notebook.view import EDITED
 from explorer.sessions.browse import Branch, Outline, OutlineRow
 from explorer.sessions.search import NO_NAMES, Results
 from explorer.views.chart import compact
@@ -16,7 +17,7 @@ from explorer.views.search import FacetGroup, ResultRow, facet_value_label
 
 if TYPE_CHECKING:
     from explorer.client.records import Measures
-    from explorer.notebook.catalog import NotebookCatalog
+    from explorer.notebook.search import SearchCatalog
 
 PageState = dict[str, Any]
 
@@ -83,7 +84,7 @@ def _note(branch: Branch) -> str:
     return branch.note if branch.complete else ""
 
 
-def results_page(results: Results, catalog: "NotebookCatalog") -> SearchResults:
+def results_page(results: Results, catalog: "SearchCatalog") -> SearchResults:
     """Return the results as the notebook's own, which show themselves. No request."""
     query = results.query
     question = Question(catalog, None, results.filter, query.sort or None, PAGE, measures=False)

@@ -18,21 +18,8 @@ from explorer.client.folders import TypesSource
 from explorer.errors import CatalogError, NotFound
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.notebook.catalog import names_of_existing
-from explorer.notebook.entity import role_of
-from explorer.notebook.markup import markdown_line_tree, markdown_tree, parts_of
-from explorer.notebook.schema import earlier_note
-from explorer.notebook.search import EDITED
-from explorer.notebook.widgets.base import (
-    EXPLORER_MODULE,
-    EXPLORER_STYLE,
-    EditorWidget,
-    ExplorerRequests,
-    running_cell,
-)
-from explorer.notebook.widgets.drafts import DraftList
-from explorer.notebook.widgets.editor import Writing
-from explorer.notebook.widgets.search import (
+from explorer.notebook.entity import names_of_existing, role_of
+from explorer.notebook.explorer_search import (
     FOLDER_PAGE,
     MOST_VALUES,
     PAGE,
@@ -42,6 +29,18 @@ from explorer.notebook.widgets.search import (
     row_at,
     tree_rows,
 )
+from explorer.notebook.markup import markdown_line_tree, markdown_tree, parts_of
+from explorer.notebook.schema import earlier_note
+from explorer.notebook.view import EDITED
+from explorer.notebook.widgets.base import (
+    EXPLORER_MODULE,
+    EXPLORER_STYLE,
+    EditorWidget,
+    ExplorerRequests,
+    running_cell,
+)
+from explorer.notebook.widgets.drafts import DraftList
+from explorer.notebook.widgets.editor import Writing
 from explorer.query import FilterSyntax
 from explorer.sessions.browse import Branch, BrowseSession, Outline, OutlineRow
 from explorer.sessions.search import Query, Results, SearchSession
@@ -57,8 +56,8 @@ if TYPE_CHECKING:
 
     from explorer.client.entity import Entity
     from explorer.client.records import Hit, Measures
-    from explorer.notebook.catalog import NotebookCatalog
     from explorer.notebook.entity import EntityPage
+    from explorer.notebook.search import SearchCatalog
     from explorer.notebook.widgets.editor import Stage
     from explorer.notebook.widgets.lineage import EmbeddedLineage
     from explorer.stewardship.drafts import StoredDraft
@@ -117,7 +116,7 @@ def head_of(entity: "EntityPage", why_not: str) -> PageState:
 
 
 def read_tab(
-    catalog: "NotebookCatalog", entity: "EntityPage", tab: Tab, detail: Mapping[str, Any]
+    catalog: "SearchCatalog", entity: "EntityPage", tab: Tab, detail: Mapping[str, Any]
 ) -> PageState:
     """Return what a tab shows; `detail` is what the reader chose within it. Costs what the method
     of `EntityPage` does that the tab is named after; overview and columns cost nothing."""
@@ -216,7 +215,7 @@ def _link(urn: Urn, names: Mapping[Urn, str], after: str = "") -> PageState:
 
 
 def _lineage(
-    catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]
+    catalog: "SearchCatalog", entity: "EntityPage", detail: Mapping[str, Any]
 ) -> PageState:
     """Return a picture of the lineage, and each neighbour as a link."""
     from explorer.graph.lineage import read_lineage
@@ -275,7 +274,7 @@ def _neighbour(graph: "nx.DiGraph", urn: str, hop: int) -> PageState:
 
 
 def _history(
-    catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]
+    catalog: "SearchCatalog", entity: "EntityPage", detail: Mapping[str, Any]
 ) -> PageState:
     """Return the versions of an aspect, and the changes of each."""
     from explorer.notebook.entity import read_history
@@ -316,7 +315,7 @@ class ExplorerSession:
 
     def __init__(
         self,
-        catalog: "NotebookCatalog",
+        catalog: "SearchCatalog",
         show: Callable[[str, Any], None],
         opened: Callable[[str], None],
     ) -> None:
@@ -738,7 +737,7 @@ class Explorer(EditorWidget):
 
     def __init__(
         self,
-        catalog: "NotebookCatalog",
+        catalog: "SearchCatalog",
         text: str = "",
         *,
         filter: str = "",
@@ -931,7 +930,7 @@ _by_cell: "WeakValueDictionary[str, Explorer]" = WeakValueDictionary()
 
 
 def explore(
-    catalog: "NotebookCatalog",
+    catalog: "SearchCatalog",
     text: str = "",
     *,
     filter: str = "",
