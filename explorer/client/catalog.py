@@ -46,6 +46,22 @@ class _OneServer:
         retry: Retry | None = None,
         transport: Transport | None = None,
     ) -> None:
+        """Choose the server; no request is sent.
+
+        `url`              the address of a server (`http://host:8080`); without it, `profile` and
+                           `data_dir`, `CATALOG_URL` or the current profile names one, and without
+                           these the local catalog is found or started
+        `profile`          the name of a server, kept with `catalog profile add`
+        `token`            sent when the server asks for it; else the profile's, or `CATALOG_TOKEN`
+        `data_dir`         the directory of a local catalog
+        `timeout_seconds`  the limit for one complete answer; else the profile's,
+                           `CATALOG_TIMEOUT_SECONDS`, or 30
+        `read_only`        whether every write is refused before it is sent
+        `offline`          `"off"` stores no answers, `"keep"` stores them, `"fallback"` also
+                           returns them while the server does not answer, `"only"` sends no request
+        `retry`            how often requests are retried
+        `transport`        carries the requests instead of the network
+        """
         # Bound to the same name, so that no traceback of this call shows the bare text.
         token = Secret.of(token)
 
@@ -175,22 +191,11 @@ class _OneServer:
 class AsyncCatalog(_OneServer, CompletionMethods, HistoryMethods, UndoMethods, ChangeLogMethods):
     """The client of a catalog, with asynchronous methods.
 
-    `url` is the address of a server (`http://host:8080`), `profile` the name of a profile,
-    `data_dir` the directory of a local catalog. Without any of them the environment and the current
-    profile decide; without these the local catalog is found, or started. The constructor sends no
-    request. Every method accepts a URN as text.
-
-    `token` is sent when the server asks for it. `timeout_seconds` limits the time for one complete
-    answer; the default is the profile's, or 30. `retry` says how often requests are retried. With
-    `read_only` every write is refused. `offline` says whether answers are stored in a local cache,
-    and used when the server does not answer. `transport` carries the requests instead of the
-    network.
-
-    Every method raises `Unreachable` when there is no answer (`TimedOut` when it took too long,
-    `Busy` when the server asks for a pause), `NotSignedIn` for a missing or refused token,
-    `Forbidden` for a missing permission, `ReadOnly` for a write by a client that is read-only,
-    `InvalidInput` when the server rejects the arguments, `ServerFault` when the server failed, and
-    `Unreadable` when its answer cannot be parsed.
+    Every method accepts a URN as text. Every method raises `Unreachable` when there is no answer
+    (`TimedOut` when it took too long, `Busy` when the server asks for a pause), `NotSignedIn` for a
+    missing or refused token, `Forbidden` for a missing permission, `ReadOnly` for a write by a
+    client that is read-only, `InvalidInput` when the server rejects the arguments, `ServerFault`
+    when the server failed, and `Unreadable` when its answer cannot be parsed.
     """
 
     def _start(self, connection: Connection) -> None:

@@ -371,19 +371,6 @@ class NotebookCatalog(SearchCatalog):
         cat.docs("orders")                        # descriptions to edit in a DataFrame
         cat.stewardship.worklist()                # what to document next
 
-    `url`              a server; without one `CATALOG_URL` or the profile in use names it, and
-                       without these the local catalog is found or started
-    `profile`          a server kept by name with `catalog profile add`
-    `token`            what the server is shown; else the profile's, or `CATALOG_TOKEN`
-    `data_dir`         where an embedded catalog lies
-    `timeout_seconds`  how long one answer may take; else the profile's limit,
-                       `CATALOG_TIMEOUT_SECONDS`, or 30
-    `read_only`        whether every write is refused before it is sent
-    `offline`          `"off"` keeps no answers, `"keep"` keeps them, `"fallback"` also shows them
-                       while the server does not answer, `"only"` asks no server
-    `retry`            how often what may be sent again is
-    `transport`        what carries the requests in place of the network
-
     An error is shown in one line; `%tb` shows its traceback. The results of `search`, `entity`,
     `dataset` and `browse` are shown as tables and can be converted to DataFrames; everything else
     is the client's.
