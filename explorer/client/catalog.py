@@ -58,7 +58,7 @@ class _OneServer:
                            `CATALOG_TIMEOUT_SECONDS`, or 30
         `read_only`        whether every write is refused before it is sent
         `offline`          `"off"` stores no answers, `"keep"` stores them, `"fallback"` also
-                           returns them while the server does not answer, `"only"` sends no request
+                           returns them while the server does not answer, `"only"` asks no server
         `retry`            how often requests are retried
         `transport`        carries the requests instead of the network
         """
