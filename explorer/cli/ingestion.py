@@ -141,7 +141,7 @@ def _count_changes(
     report: LoadReport, tried: Iterable[tuple[int, tuple[int, Proposal]]], outcome: Outcome
 ) -> None:
     refused = {change.position: change.reason for change in report.refused}
-    outcome.aspects += report.written
+    outcome.aspects += report.written_count
     for position, (number, proposal) in tried:
         if position not in refused:
             outcome.store(proposal.urn)

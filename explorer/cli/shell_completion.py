@@ -249,7 +249,7 @@ def _urns_from(catalog: "Catalog", incomplete: str) -> _Items:
     urns = sorted(str(hit.urn) for hit in page if str(hit.urn).startswith(incomplete))
     items = [CompletionItem(urn) for urn in urns]
     if page.truncated:
-        items.append(CompletionItem(f"({page.total - page.shown:,} more)", MORE))
+        items.append(CompletionItem(f"({page.total - len(page):,} more)", MORE))
     return items
 
 

@@ -181,14 +181,14 @@ def below_path(path: str, name: str) -> str:
 class FolderSource:
     """The folders and entities at a browse path. One request for each page.
 
-    Entities of a type that is in no folders are found by searching. `repeating` is as in
+    Entities of a type that is in no folders are found by searching. `repeats_folders` is as in
     `BrowsePage`.
     """
 
     entity_type: str
     path: str = "/"
     by_name: bool = True
-    repeating: bool = False
+    repeats_folders: bool = False
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
         """Return folders, then entities; sorted naturally if one page has all of them."""
@@ -201,7 +201,7 @@ class FolderSource:
             if self.path == "/" and first:
                 return await self._read_list(catalog, count)
             raise
-        if self.path == "/" and first and not page.entries:
+        if self.path == "/" and first and not page.entry_count:
             return await self._read_list(catalog, count)
         return self._portion(page, first, count)
 
@@ -217,13 +217,13 @@ class FolderSource:
         )
         entities = [FolderEntry(entity.name, entity.urn) for entity in page.entities]
         unread = [FolderEntry(text) for text in page.unreadable]
-        if page.entries <= count:
+        if page.entry_count <= count:
             entities.sort(key=lambda entry: natural_order(entry.name))
-        if page.repeating:
+        if page.repeats_folders:
             head = folders if first else ()
-            source = replace(self, repeating=True)
-            return EntryPage((*entities, *unread), page.here, head, source)
-        return EntryPage((*folders, *entities, *unread), page.entries)
+            source = replace(self, repeats_folders=True)
+            return EntryPage((*entities, *unread), page.direct_count, head, source)
+        return EntryPage((*folders, *entities, *unread), page.entry_count)
 
     async def _read_list(self, catalog: "AsyncCatalog", count: int) -> EntryPage:
         source = ListSource((self.entity_type,))
@@ -261,7 +261,7 @@ class FoundInFolder:
     async def _first(self, catalog: "AsyncCatalog", count: int) -> EntryPage:
         value = await self._ask(catalog, 0, _GROUPS)
         groups = [(group["name"], group["count"]) for group in value["groups"]]
-        counted = 0 if self.folder.repeating else len(groups)
+        counted = 0 if self.folder.repeats_folders else len(groups)
         names = {name for name, _ in groups}
         entries = tuple(
             FolderEntry(name, None, number, replace(self, folder=self._below(name), by_own_name=()))

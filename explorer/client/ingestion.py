@@ -259,7 +259,7 @@ class LoadInterrupted(Unreachable):
         self.not_tried = not_tried
         unsent = "" if not_tried is None else f", {not_tried:,} were not sent"
         super().__init__(
-            f"{cause}; {report.written:,} changes were written, {len(unanswered):,} may have "
+            f"{cause}; {report.written_count:,} changes were written, {len(unanswered):,} may have "
             f"been{unsent}",
             status=cause.status,
             url=cause.url,
@@ -412,7 +412,7 @@ class _Tally:
         """Return the error that carries the outcome so far."""
         report, unsent = self.report, None
         if isinstance(proposals, Sized):
-            settled = report.written + len(report.refused) + len(self.unanswered)
+            settled = report.written_count + len(report.refused) + len(self.unanswered)
             unsent = len(proposals) - settled
         stored = tuple(sorted(chain.from_iterable(self.stored)))
         return LoadInterrupted(cause, report, stored, tuple(sorted(self.unanswered)), unsent)

@@ -190,13 +190,13 @@ class Pager(Generic[_T]):
     cancelled when the iteration is left. After an error, or after it was left, an iteration
     continues where it was, first with the rest of the current page.
 
-    `total`      the total that the server last sent; `None` before the first page
-    `shown`      the number of items returned
-    `repeated`   the number of items that came twice and were left out
-    `shifted`    whether the result changed meanwhile: an item came twice, the total changed, or the
-                 server returned fewer items than its total
-    `truncated`  at the end: whether there are more items than were returned
-    `why`        the reasons for `shifted` and `truncated`, in words; `None` if neither is true
+    `total`           the total that the server last sent; `None` before the first page
+    `returned_count`  the number of items returned
+    `repeated`        the number of items that came twice and were left out
+    `shifted`         whether the result changed meanwhile: an item came twice, the total changed,
+                      or the server returned fewer items than its total
+    `truncated`       at the end: whether there are more items than were returned
+    `why`             the reasons for `shifted` and `truncated`, in words; `None` if neither is true
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class Pager(Generic[_T]):
         if limit is not None and limit < 1:
             raise InvalidInput(f"limit must be at least 1, or None for everything, not {limit}")
         self.total: int | None = None
-        self.shown = 0
+        self.returned_count = 0
         self.repeated = 0
         self.truncated = False
         self._walk = walk
@@ -242,7 +242,7 @@ class Pager(Generic[_T]):
         # A generator, because leaving a loop early closes one, but not a plain iterator.
         try:
             while await self._fill():
-                self.shown += 1
+                self.returned_count += 1
                 yield self._ready.popleft()
         finally:
             await self.pause()
@@ -250,7 +250,7 @@ class Pager(Generic[_T]):
     async def __anext__(self) -> _T:
         if not await self._fill():
             raise StopAsyncIteration
-        self.shown += 1
+        self.returned_count += 1
         return self._ready.popleft()
 
     async def __aenter__(self) -> Self:
@@ -264,7 +264,7 @@ class Pager(Generic[_T]):
         await self._fill()
         page = tuple(self._ready)
         self._ready.clear()
-        self.shown += len(page)
+        self.returned_count += len(page)
         return page
 
     async def pause(self) -> None:
@@ -423,9 +423,9 @@ class Pages(Generic[_T]):
         return self._pager.total
 
     @property
-    def shown(self) -> int:
+    def returned_count(self) -> int:
         """The number of items returned."""
-        return self._pager.shown - len(self._ready)
+        return self._pager.returned_count - len(self._ready)
 
     @property
     def repeated(self) -> int:

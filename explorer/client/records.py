@@ -173,11 +173,6 @@ class SearchPage:
         return iter(self.hits)
 
     @property
-    def shown(self) -> int:
-        """The number of hits on this page."""
-        return len(self.hits)
-
-    @property
     def end(self) -> int:
         """The position at which the next page starts."""
         return self.start + len(self.hits) + len(self.unreadable)
@@ -208,20 +203,20 @@ class Named:
 class BrowsePage:
     """A page of a folder: its folders first, then its entities.
 
-    `here` is the number of entities in the folder itself, `total` the number in and below it,
-    `entries` the number of folders and entities on all its pages, and `len()` the number on this
-    page. `repeating` is true for older servers, which repeat all folders on each page and count
-    `start` in entities. `unreadable` and `as_of` are as in `SearchPage`.
+    `direct_count` is the number of entities in the folder itself, `total` the number in and below
+    it, `entry_count` the number of folders and entities on all its pages, and `len()` the number on
+    this page. `repeats_folders` is true for older servers, which repeat all folders on each page
+    and count `start` in entities. `unreadable` and `as_of` are as in `SearchPage`.
     """
 
     path: str
     start: int
-    here: int
+    direct_count: int
     total: int
-    entries: int
+    entry_count: int
     folders: tuple[Folder, ...] = ()
     entities: tuple[Named, ...] = ()
-    repeating: bool = False
+    repeats_folders: bool = False
     unreadable: tuple[str, ...] = ()
     as_of: datetime | None = None
 
@@ -233,20 +228,15 @@ class BrowsePage:
         yield from self.entities
 
     @property
-    def shown(self) -> int:
-        """The number of folders and entities on this page."""
-        return len(self)
-
-    @property
     def end(self) -> int:
         """The position at which the next page starts."""
         entities = len(self.entities) + len(self.unreadable)
-        return self.start + entities + (0 if self.repeating else len(self.folders))
+        return self.start + entities + (0 if self.repeats_folders else len(self.folders))
 
     @property
     def truncated(self) -> bool:
         """Whether there are more entries after this page."""
-        return self.end < (self.here if self.repeating else self.entries)
+        return self.end < (self.direct_count if self.repeats_folders else self.entry_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,11 +293,6 @@ class ChangePage:
         return iter(self.changes)
 
     @property
-    def shown(self) -> int:
-        """The number of changes on this page."""
-        return len(self.changes)
-
-    @property
     def truncated(self) -> bool:
         """Whether there are more changes after this page."""
         return self.next < self.head
@@ -317,14 +302,14 @@ class ChangePage:
 class FailingAssertion:
     """An assertion whose latest completed run failed, or ended in an error (`is_error`).
 
-    `rule` says what it asserts, `found` what the run found instead, if recorded. `since` is the
+    `rule` says what it asserts, `actual` what the run found instead, if recorded. `since` is the
     first failed run after the last one that passed, `last` the latest run. `since_or_earlier` is
     true if it may have failed even before the oldest run that was read.
     """
 
     urn: Urn
     rule: str
-    found: str = ""
+    actual: str = ""
     since: datetime | None = None
     last: datetime | None = None
     since_or_earlier: bool = False
@@ -415,11 +400,6 @@ class Versions:
 
     def __iter__(self) -> Iterator[Version]:
         return iter(self.versions)
-
-    @property
-    def shown(self) -> int:
-        """The number of versions here."""
-        return len(self.versions)
 
 
 ChangeKind = Literal["added", "removed", "changed"]
@@ -536,11 +516,6 @@ class Timeseries:
     as_of: datetime | None = None
 
     @property
-    def shown(self) -> int:
-        """The number of points here. Servers do not send the total."""
-        return len(self.values)
-
-    @property
     def truncated(self) -> bool:
         """Whether the number of points has reached the limit, so that there may be more."""
         return len(self.values) >= self.limit
@@ -592,11 +567,6 @@ class Edges:
     start: int = 0
     as_of: datetime | None = None
     unreadable: tuple[str, ...] = ()
-
-    @property
-    def shown(self) -> int:
-        """The number of edges here."""
-        return len(self.edges)
 
     @property
     def end(self) -> int:
@@ -881,7 +851,7 @@ class LoadReport:
     """The result of writing a list of changes: how many were written, and those that were
     refused."""
 
-    written: int = 0
+    written_count: int = 0
     refused: tuple[RefusedChange, ...] = ()
 
 

@@ -200,16 +200,16 @@ def parse_browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
         else:
             entities.append(Named(urn, entity.get("name") or urn.name))
     # Servers that do not send `numElements` repeat all folders on each page.
-    repeating = "numElements" not in value
+    repeats_folders = "numElements" not in value
     return BrowsePage(
         metadata.get("path", ""),
         _number(value, "from", "browse"),
         number,
         _number(metadata, "totalNumEntities", "browse"),
-        number + len(folders) if repeating else _number(value, "numElements", "browse"),
+        number + len(folders) if repeats_folders else _number(value, "numElements", "browse"),
         folders,
         tuple(entities),
-        repeating,
+        repeats_folders,
         tuple(unreadable),
         as_of,
     )
@@ -1120,11 +1120,11 @@ class SearchMethods(FilterMethods):
             request = browse_request(path, entity, start, count)
             page = parse_browse(await self._connection.send(request))
             fresh = [folder for folder in page.folders if folder.name not in folders]
-            page_folders = fresh if page.repeating else page.folders
+            page_folders = fresh if page.repeats_folders else page.folders
             folders.update(folder.name for folder in page.folders)
             entry_count = len(page_folders) + len(page.entities) + len(page.unreadable)
             end = start + page.end - page.start
-            return Portion((*page_folders, *page.entities), entry_count, page.entries), end
+            return Portion((*page_folders, *page.entities), entry_count, page.entry_count), end
 
         return ByStart(ask, size)
 

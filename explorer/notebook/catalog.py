@@ -104,12 +104,15 @@ _MOST_REMARKS = 20
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AddedTable(ShownTable):
-    """The changes of a source in the catalog; without `outcome`, the planned ones. `kept` are the
-    names of options that were not given, and are as the source was added with."""
+    """The changes of a source in the catalog; without `outcome`, the planned ones.
+
+    `kept_options` are the names of options that were not given, and are as the source was added
+    with.
+    """
 
     plan: "RunPlan"
     outcome: "RunOutcome | None" = None
-    kept: tuple[str, ...] = ()
+    kept_options: tuple[str, ...] = ()
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each entity that is new, changed, restored or gone: `effect`, `type`,
@@ -120,8 +123,8 @@ class AddedTable(ShownTable):
         plan = self.plan
         done = "nothing was written" if self.outcome is None else effects_text(plan.counts)
         yield Title(plan.source.name, f"{counts_text(plan.inventory.kinds)} · {done}")
-        if self.kept:
-            yield Say(options_sentence(self.kept))
+        if self.kept_options:
+            yield Say(options_sentence(self.kept_options))
         table = plan_table(plan)
         if table.rows:
             yield from table_parts(table)
@@ -145,7 +148,7 @@ class Names(ShownTable):
 
     entries: tuple[tuple[Urn, str], ...]
     total: int | None
-    known: int
+    known_count: int
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -159,7 +162,7 @@ class Names(ShownTable):
 
     def parts(self) -> Iterator[Part]:
         of = f" of {self.total:,}" if self.total and self.total > len(self) else ""
-        yield Title("Names", f"{len(self):,}{of} read, {self.known:,} to complete from")
+        yield Title("Names", f"{len(self):,}{of} read, {self.known_count:,} to complete from")
         yield from table_parts(self._table(), _MOST_ROWS)
 
     def _table(self) -> Table:
@@ -602,7 +605,9 @@ class NotebookCatalog(SearchCatalog):
         session = SourceSession(self.core, runner)
         with steps() as session.progress:
             opened = runner.wait(session.open(what, name or "", options, option_names))
-            table = AddedTable(runner.wait(session.plan(dry_run=dry_run)), kept=opened.kept)
+            table = AddedTable(
+                runner.wait(session.plan(dry_run=dry_run)), kept_options=opened.kept_options
+            )
             if dry_run:
                 return table
             writing = session.write(table.plan, accept_removals=accept_removals)

@@ -435,34 +435,34 @@ class VersionDiff(ShownTable):
     """The difference between two versions of an aspect, value by value: iterates over `Change`."""
 
     name: str
-    found: AspectDiff
+    diff: AspectDiff
     names: ActorNames = field(default_factory=dict)
 
     @property
     def changes(self) -> tuple[ValueChange, ...]:
         """Return each value that differs."""
-        return self.found.changes
+        return self.diff.changes
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.diff)
 
     def __iter__(self) -> Iterator[ValueChange]:
-        return iter(self.found)
+        return iter(self.diff)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each place; see `explorer.views.history.differences_table`. No
         request."""
-        return to_frame(differences_table(self.found))
+        return to_frame(differences_table(self.diff))
 
     def parts(self) -> Iterator[Part]:
         count = counted(len(self), "place differs", "places differ")
-        title = f"{self.found.aspect} of {self.name}"
+        title = f"{self.diff.aspect} of {self.name}"
         yield Title(title, count if len(self) else "nothing differs between the two versions")
         if not len(self):
             return
         heads = (
-            DiffLine(_heading(self.found.older, self.names), "removed", "-"),
-            DiffLine(_heading(self.found.newer, self.names), "added", "+"),
+            DiffLine(_heading(self.diff.older, self.names), "removed", "-"),
+            DiffLine(_heading(self.diff.newer, self.names), "added", "+"),
         )
         lines = value_diff(self.changes, max_changes=_MAX_CHANGES, max_lines=_MAX_LINES)
         yield Difference((*heads, *lines))
@@ -516,7 +516,7 @@ class Owners(NamedRecords[Owner]):
     """The owners of an entity, in stored order."""
 
     @property
-    def called(self) -> tuple[str, ...]:
+    def display_names(self) -> tuple[str, ...]:
         """Return each owner's name and role, in order."""
         return tuple(f"{name.text} ({role.text})" for name, _, role in map(self._row, self))
 
@@ -603,7 +603,7 @@ class EntityPage(ShownTable, read.Entity):
 
     catalog: "EntityCatalog" = field(compare=False, kw_only=True)
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False, kw_only=True)
-    whole: bool = field(default=True, compare=False, kw_only=True)
+    is_complete: bool = field(default=True, compare=False, kw_only=True)
     health: Health | None = field(default=None, compare=False, kw_only=True)
     edit: UndoableEdit | None = field(default=None, compare=False, kw_only=True)
 
@@ -787,7 +787,7 @@ class EntityPage(ShownTable, read.Entity):
             if column not in column_names and text in column_names:
                 first = "the text comes first: describe(TEXT, COLUMN)"
                 raise InvalidInput(f"{text!r} is a column; {first}")
-        base = edited_text(self, column) if self.whole else None
+        base = edited_text(self, column) if self.is_complete else None
         stored = stored_description(text)
         try:
             edit = self.catalog.describe(
@@ -873,7 +873,7 @@ class EntityPage(ShownTable, read.Entity):
         Example: `orders = orders.set_domain("Finance")`
         """
         urn = None if domain is None else self._urns(domain, "domain")[0]
-        urns = self.domains if self.whole and not force else None
+        urns = self.domains if self.is_complete and not force else None
         try:
             edit = self.catalog.set_domain(self.urn, urn, instead_of=urns)
         except TextConflict as conflict:
@@ -979,7 +979,7 @@ class EntityPage(ShownTable, read.Entity):
         yield from (fact for fact in (self.platform, self.urn.origin) if fact)
 
     def _facts(self) -> Iterator[tuple[str, Cell]]:
-        who = ", ".join(self.owners.called)
+        who = ", ".join(self.owners.display_names)
         yield "owners", Cell(who) if who else Cell("nobody", tone="quiet")
         for title, urns in (("tags", self.tags), ("terms", self.terms), ("domains", self.domains)):
             if urns:
@@ -1088,10 +1088,10 @@ class EntityReader:
             with suppress(InvalidInput, NotFound, ServerFault):
                 health = await self._plain.health(plain_entity.urn)
         entity = _entity(
-            plain_entity, summaries, self._blocking(), whole=aspects is None, health=health
+            plain_entity, summaries, self._blocking(), is_complete=aspects is None, health=health
         )
         self.known.learn(names_of_existing([entity]))
-        if entity.whole:
+        if entity.is_complete:
             _see(self.seen, entity)
         return entity
 
@@ -1205,7 +1205,7 @@ def _entity(
     summaries: Mapping[Urn, read.Entity],
     catalog: EntityCatalog,
     *,
-    whole: bool,
+    is_complete: bool,
     health: Health | None,
 ) -> EntityPage:
     names = {urn: entity.name for urn, entity in summaries.items()}
@@ -1215,7 +1215,7 @@ def _entity(
         found.as_of,
         catalog=catalog,
         names=names,
-        whole=whole,
+        is_complete=is_complete,
         health=health,
     )
 

@@ -63,15 +63,15 @@ class PathList(ShownTable):
         )
 
     @property
-    def found(self) -> "graph.Paths":
+    def paths(self) -> "graph.Paths":
         """Return the paths as `explorer.graph` returns them."""
         return self.view.paths
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.paths)
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return iter(self.found.node_paths)
+        return iter(self.paths.node_paths)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each step of each path; the source is step 0. No request.
@@ -87,15 +87,15 @@ class PathList(ShownTable):
         if not len(self):
             yield Title(title, "no lineage path")
         else:
-            yield Title(title, f"{self.view.counts}, {self.found.direction}")
+            yield Title(title, f"{self.view.counts}, {self.paths.direction}")
             # Data flows from left to right in every drawing.
             ways = [
                 [Cell(f" {self.view.arrow} ".join(step.entity.full_name for step in steps))]
                 for steps in self.view.steps
             ]
             yield from grid_parts(("way",), ways, tuple, most=_MOST_WAYS)
-        if self.found.truncated:
-            yield Say(f"incomplete: {self.found.truncated}", "loud")
+        if self.paths.truncated:
+            yield Say(f"incomplete: {self.paths.truncated}", "loud")
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,20 +119,20 @@ class ImpactTable(ShownTable):
         return cls(name, view)
 
     @property
-    def found(self) -> "graph.Impact":
+    def impact(self) -> "graph.Impact":
         """Return the impact as `explorer.graph` returns it."""
         return self.view.impact
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.impact)
 
     def __iter__(self) -> "Iterator[graph.Affected]":
-        return iter(self.found.affected)
+        return iter(self.impact.affected)
 
     @property
     def truncated(self) -> str | None:
         """Return why the list is incomplete, in words; None if it is complete."""
-        return self.found.truncated
+        return self.impact.truncated
 
     @property
     def owners(self) -> dict[str, int]:
@@ -155,23 +155,23 @@ class ImpactTable(ShownTable):
 
     def parts(self) -> Iterator[Part]:
         count = f"{len(self):,} affected" if len(self) else "nothing depends on it"
-        used = f"{self.found.queries:,} queries in 30 days"
+        used = f"{self.impact.queries:,} queries in 30 days"
         yield Title(f"Impact of {self.view.title}", f"{count}, {used}" if len(self) else count)
         if len(self):
             yield Say(" · ".join(self.view.kinds))
             owners = [f"{name or 'nobody'} {count:,}" for name, count in self.owners.items()]
             yield Say(f"owners: {' · '.join(owners[:12])}{' · …' if len(owners) > 12 else ''}")
             headers = ("name", "type", "hops", "queries", "owners", "columns", "certainty")
-            row_headers = headers if self.found.column else headers[:-2]
+            row_headers = headers if self.impact.column else headers[:-2]
             yield from grid_parts(
                 row_headers,
-                self.found.affected,
+                self.impact.affected,
                 lambda affected: self._cells(affected)[: len(row_headers)],
                 numbers=("hops", "queries"),
             )
         yield from map(Say, self.view.notes)
-        if self.found.uncounted:
-            yield Say(self.found.uncounted)
+        if self.impact.uncounted:
+            yield Say(self.impact.uncounted)
         if self.truncated:
             yield Say(f"incomplete: {self.truncated}", "loud")
 
@@ -179,7 +179,7 @@ class ImpactTable(ShownTable):
         entity = self.view.entities[affected.urn]
         return (
             _name_cell(entity, affected.urn),
-            Cell(entity.kind if self.found.column else entity.type),
+            Cell(entity.kind if self.impact.column else entity.type),
             Cell(f"{affected.hops:,}"),
             Cell("" if affected.queries is None else f"{affected.queries:,}"),
             Cell(", ".join(entity.owners), tone="quiet"),

@@ -76,11 +76,11 @@ class ColumnPage(Shown, read.Column):
 class SchemaTable(ShownTable, read.Schema):
     """The columns of a dataset, every parent before its children.
 
-    `whole` is how many the dataset has, more than there are here after `filter`; `names` are those
+    `total` is how many the dataset has, more than there are here after `filter`; `names` are those
     of the tags and terms of columns.
     """
 
-    whole: int | None = None
+    total: int | None = None
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False)
 
     def __getitem__(self, path: str) -> read.Column:
@@ -124,7 +124,7 @@ class SchemaTable(ShownTable, read.Schema):
             and (documented is None or documented == column.documented)
             and (tag is None or any(tag in (urn.name, self.names.get(urn)) for urn in column.tags))
         )
-        total = self.whole or len(self.columns)
+        total = self.total or len(self.columns)
         return SchemaTable(self.name, columns, self.orphans, total, self.names)
 
     def compare(self, other: "SchemaTable") -> "SchemaComparison":
@@ -144,12 +144,12 @@ class SchemaTable(ShownTable, read.Schema):
 
     def _count(self) -> str:
         if not self.columns:
-            return "no column matches" if self.whole else "no columns"
-        of = f" of {self.whole:,}" if self.whole and self.whole > len(self) else ""
+            return "no column matches" if self.total else "no columns"
+        of = f" of {self.total:,}" if self.total and self.total > len(self) else ""
         return f"{len(self):,}{of} columns, {self.documented:,} documented"
 
     def _row(self, column: read.Column) -> tuple[Cell, ...]:
-        row = column_row(column, ColumnKnowledge(names=self.names), flat=bool(self.whole))
+        row = column_row(column, ColumnKnowledge(names=self.names), flat=bool(self.total))
         labels = ", ".join((*row.tags, *row.terms))
         return (
             Cell(row.label, indent=row.indent, detail=labels, tone="loud"),
@@ -168,15 +168,15 @@ class SchemaComparison(ShownTable):
     """The columns of two datasets side by side, matched by path without regard to case: those that
     only one has first, then those that differ, then the same."""
 
-    here: SchemaTable
-    there: SchemaTable
+    left: SchemaTable
+    right: SchemaTable
     names: tuple[str, str]
 
     @cached_property
     def pairs(self) -> tuple[_Pair, ...]:
         """Return for each column how it compares, and the column on either side."""
-        columns = {column.path.simple.casefold(): column for column in self.here.columns}
-        right = {column.path.simple.casefold(): column for column in self.there.columns}
+        columns = {column.path.simple.casefold(): column for column in self.left.columns}
+        right = {column.path.simple.casefold(): column for column in self.right.columns}
         comparisons = [
             (_compare(columns.get(key), right.get(key)), key) for key in {**columns, **right}
         ]
@@ -227,15 +227,15 @@ class SchemaComparison(ShownTable):
 class ColumnsTable(ShownTable):
     """Columns with one name in many datasets: iterates over (URN of the dataset, column)."""
 
-    asked: str
-    found: tuple[tuple[Entity, read.Column], ...]
+    name: str
+    matches: tuple[tuple[Entity, read.Column], ...]
     truncated: bool = False
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.matches)
 
     def __iter__(self) -> Iterator[tuple[Urn, read.Column]]:
-        return ((entity.urn, column) for entity, column in self.found)
+        return ((entity.urn, column) for entity, column in self.matches)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each column found, datasets in search order. No request.
@@ -248,17 +248,17 @@ class ColumnsTable(ShownTable):
         edited                 bool     whether the description is edited
         tags, terms            string   names, joined by ", "
         """
-        return to_frame(found_columns_table(self.found))
+        return to_frame(found_columns_table(self.matches))
 
     def parts(self) -> Iterator[Part]:
-        tables = len({entity.urn for entity, _ in self.found})
-        count = f"{len(self):,} in {tables:,} tables" if self.found else "no column has this name"
-        yield Title(f"Columns named {self.asked}", count)
-        if self.found:
-            types = Counter(column.native_type or column.type for _, column in self.found)
+        tables = len({entity.urn for entity, _ in self.matches})
+        count = f"{len(self):,} in {tables:,} tables" if self.matches else "no column has this name"
+        yield Title(f"Columns named {self.name}", count)
+        if self.matches:
+            types = Counter(column.native_type or column.type for _, column in self.matches)
             yield Say(" · ".join(f"{many:,} {kind}" for kind, many in types.most_common(8)))
         headers = ("table", "platform", "column", "type", "description")
-        yield from grid_parts(headers, self.found, _match_row)
+        yield from grid_parts(headers, self.matches, _match_row)
         if self.truncated:
             yield Say("there are more tables; a larger limit reads them")
 

@@ -75,7 +75,7 @@ class BrowsedFolder(ShownTable, BrowsePage):
         """Return the next page; after the last an empty one without a request. One request."""
         if not self.truncated:
             return _make_folder(
-                BrowsePage(self.path, self.end, self.here, self.total, self.entries),
+                BrowsePage(self.path, self.end, self.direct_count, self.total, self.entry_count),
                 self.entity_type,
                 self.catalog,
             )
@@ -150,7 +150,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Found(Shown, Hit, Mapping[str, Any]):
+class ShownHit(Shown, Hit, Mapping[str, Any]):
     """A result with the values of its row: `found["name"]`, by the columns of the DataFrame."""
 
     entity: Entity | None = field(default=None, compare=False)
@@ -197,10 +197,10 @@ class SearchResults(ShownTable, SearchPage):
     question: Question | None = field(default=None, compare=False)
     names: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[ShownHit]:
         for hit in self.hits:
             entity, measures = self.summaries.get(hit.urn), self.measures.get(hit.urn)
-            yield Found(**values_of(hit), entity=entity, measures=measures)
+            yield ShownHit(**values_of(hit), entity=entity, measures=measures)
 
     @property
     def urns(self) -> tuple[Urn, ...]:

@@ -232,10 +232,10 @@ class ConceptTable(ShownTable, stewardship.Concept):
 class ChangesetTable(ShownTable, stewardship.Changeset):
     """The changes that each line of a file or row of a DataFrame would make, shown as differences.
 
-    `dropped` counts the rows that are in the frame no more, of which nothing is changed.
+    `dropped_count` counts the rows that are in the frame no more, of which nothing is changed.
     """
 
-    dropped: int = 0
+    dropped_count: int = 0
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each line, in the file's order, all of them text. No request.
@@ -250,10 +250,9 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
 
     def parts(self) -> Iterator[Part]:
         yield Title("Changes", " · ".join(views.change_counts(self)) or "none")
-        if self.dropped:
-            yield Say(
-                f"removed from the frame, and left unchanged: {counted(self.dropped, 'text')}",
-            )
+        if self.dropped_count:
+            texts = counted(self.dropped_count, "text")
+            yield Say(f"removed from the frame, and left unchanged: {texts}")
         changes = [change for kind in KINDS if kind != "unchanged" for change in self.of(kind)]
         yield from _difference_parts(changes, views.change_diff)
         if self.by_others:
@@ -265,12 +264,12 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
 class AppliedTable(ShownTable, stewardship.Applied):
     """The outcome of writing changes.
 
-    `left` are those that were not to be written, such as conflicts; `later` counts the texts that
-    were edited after they were shown, and are not written either.
+    `left_out` are those that were not to be written, such as conflicts; `later_count` counts the
+    texts that were edited after they were shown, and are not written either.
     """
 
-    left: tuple[stewardship.Change, ...] = ()
-    later: int = 0
+    left_out: tuple[stewardship.Change, ...] = ()
+    later_count: int = 0
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each change, those that were not written first, all of them text. No
@@ -287,13 +286,13 @@ class AppliedTable(ShownTable, stewardship.Applied):
         counts = [f"{len(self.done):,} written"]
         counts += [f"{len(self.failed):,} refused"] if self.failed else []
         counts += [f"{len(self.untried):,} not tried"] if self.untried else []
-        counts += [f"{len(self.left):,} left out"] if self.left else []
+        counts += [f"{len(self.left_out):,} left out"] if self.left_out else []
         yield Title("Applied", " · ".join(counts))
         if self.ended_by is not None:
             yield Say(f"stopped early: {self.ended_by}", "loud")
-        if self.later:
+        if self.later_count:
             yield Say(
-                f"edited after diff(), and not written: {counted(self.later, 'text')}; "
+                f"edited after diff(), and not written: {counted(self.later_count, 'text')}; "
                 "call diff() again",
                 "loud",
             )
@@ -309,7 +308,7 @@ class AppliedTable(ShownTable, stewardship.Applied):
             )
             for failure in self.failed
         ]
-        yield from _difference_parts([*refused, *self.left], views.change_diff)
+        yield from _difference_parts([*refused, *self.left_out], views.change_diff)
         if self.done:
             undo = "undo_save() of the catalog undoes everything that was written"
             yield Say(saved_sentence("", self.warnings, undo))
@@ -319,7 +318,7 @@ class AppliedTable(ShownTable, stewardship.Applied):
             yield _outcome_row("refused", failure.change, failure.theirs, failure.why)
         for change in self.untried:
             yield _outcome_row("untried", change, None, str(self.ended_by or ""))
-        for change in self.left:
+        for change in self.left_out:
             yield _outcome_row(change.kind, change, None, change.why)
         for change, _ in self.done:
             yield _outcome_row("written", change, None, None)
@@ -390,7 +389,7 @@ class LoadTable(ShownTable, LoadReport):
 
     def parts(self) -> Iterator[Part]:
         refused = f", {len(self.refused):,} refused" if self.refused else ""
-        yield Title("Load", f"{self.written:,} written{refused}")
+        yield Title("Load", f"{self.written_count:,} written{refused}")
         yield from table_parts(views.refused_table(self.refused))
 
 
@@ -443,7 +442,7 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         steward, entries = self._require_steward(), self._entries()
         table = steward.changeset(entries, clear_empty=clear_empty)
         keys = {(entry.row.urn, entry.row.column) for entry in entries}
-        self._compared = replace(table, dropped=len(self._bases.keys() - keys))
+        self._compared = replace(table, dropped_count=len(self._bases.keys() - keys))
         return self._compared
 
     def apply(self, *, force_conflicts: bool = False) -> AppliedTable:
@@ -459,14 +458,14 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
             raise InvalidInput("diff() shows what would be written; call it before apply()")
         changes = table.to_apply(force_conflicts=force_conflicts)
         reviewed = {_wish(change.entry) for change in table.changes}
-        later = sum(_wish(entry) not in reviewed for entry in self._entries())
+        later_count = sum(_wish(entry) not in reviewed for entry in self._entries())
         applied = self._require_steward().apply(changes)
         self._compared = None
         for change, _ in applied.done:
             self._bases[change.urn, change.column or ""] = change.mine
         tried = {id(change) for change in changes}
-        untried = tuple(change for change in table.left if id(change) not in tried)
-        return replace(applied, left=untried, later=later)
+        untried = tuple(change for change in table.left_out if id(change) not in tried)
+        return replace(applied, left_out=untried, later_count=later_count)
 
     def _entries(self) -> list[stewardship.Entry]:
         """Return what `df` says; of each row that was read, what it started from, whatever became

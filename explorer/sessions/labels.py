@@ -729,7 +729,7 @@ class BulkLabelSession(LabelSession):
             choice.added,
             choice.removed,
             tuple(label for label in choice.added if label in choice.new),
-            called={urn: self.name_of(urn) for urn in (*urns, *choice.removed)},
+            label_names={urn: self.name_of(urn) for urn in (*urns, *choice.removed)},
         )
         await self._staging.stage(self.catalog, change, self.describe_change())
         self._show(staged=self._staging.staged)

@@ -126,13 +126,13 @@ def _job(work: Callable[[], _T]) -> "tuple[Callable[[], None], asyncio.Future[_T
 @dataclass(frozen=True, slots=True)
 class OpenSource:
     """A source that can be read: what it was opened from, its name, and the options of its run.
-    `kept` has the names of those that were not given, and are as it was added with."""
+    `kept_options` has the names of those that were not given, and are as it was added with."""
 
     subject: object
     name: str
     source: Source
     options: SourceOptions
-    kept: tuple[str, ...] = ()
+    kept_options: tuple[str, ...] = ()
     has_password: bool = False
 
     @property
@@ -255,7 +255,9 @@ class SourceSession(Session[SourcesState]):
             source = await self._do(
                 "reading", lambda _: open_object(subject, name, options, password)
             )
-            opened = OpenSource(subject, name, source, options, opened.kept, has_password=True)
+            opened = OpenSource(
+                subject, name, source, options, opened.kept_options, has_password=True
+            )
         self.replace(opened=opened, plan=None)
         source = opened.source
         plan = await self._do(

@@ -123,7 +123,7 @@ class RunOutcome:
 
     run_id: str
     plan: RunPlan
-    written: int
+    written_count: int
     refused: tuple[RefusedChange, ...] = ()
 
 
@@ -536,7 +536,7 @@ def run_source(
         for part in in_chunks(_entity_batches(changes), _BATCH):
             batch = [proposal for group in part for proposal in group]
             report = catalog.ingest_batch(_merge_again(catalog, plan, own, batch))
-            written_count += report.written
+            written_count += report.written_count
             refused += report.refused
             progress("written", written_count + len(refused), len(changes))
         failed = {str(change.urn) for change in refused}

@@ -155,7 +155,7 @@ class Changeset:
         return tuple(change for change in self.changes if change.kind in kinds)
 
     @property
-    def left(self) -> tuple[Change, ...]:
+    def left_out(self) -> tuple[Change, ...]:
         """The changes that are not written, without the unchanged ones."""
         passed = _TO_APPLY | _NOTHING_TO_DO
         return tuple(change for change in self.changes if change.kind not in passed)
@@ -377,7 +377,7 @@ def stage_changes(changes: Iterable[Change]) -> tuple[StagedEdit, ...]:
             change.column,
             before=change.base or "",
             text=change.mine,
-            shown=change.entry.row.ingested,
+            ingested=change.entry.row.ingested,
             sources=(TextSource("file"),),
         )
         for change in changes

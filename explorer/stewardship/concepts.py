@@ -255,7 +255,7 @@ def stage_concept(concept: Concept, text: str, chosen: Iterable[Key]) -> tuple[S
             column.path.raw,
             before=column.edited,
             text=text,
-            shown=column.ingested,
+            ingested=column.ingested,
             sources=sources,
         )
         for column in concept.columns

@@ -267,7 +267,7 @@ class ProjectPlan:
         return tuple(update for update in self.updates if update.kind in ("new", "changed"))
 
     @property
-    def left(self) -> tuple[Update, ...]:
+    def left_out(self) -> tuple[Update, ...]:
         """The updates that are not written, without the unchanged ones."""
         kinds = ("conflict", "template", "shared", "unwritable")
         return tuple(update for update in self.updates if update.kind in kinds)
@@ -1008,7 +1008,7 @@ def _label_edit(labels: Sequence[ProjectLabel], called: Mapping[str, str]) -> St
         what="tags" if is_tags else "owners",
         add=tuple(urn if is_tags else f"{urn} {_OWNERSHIP}" for urn in urns),
         sources=(TextSource("file"),),
-        called={urn: called[urn] for urn in urns},
+        label_names={urn: called[urn] for urn in urns},
     )
 
 

@@ -503,7 +503,7 @@ def _edit(entity: Entity, path: str | None, text: str) -> StagedEdit:
         path,
         before=before,
         text=text,
-        shown=ingested,
+        ingested=ingested,
         sources=(TextSource("command"),),
     )
 

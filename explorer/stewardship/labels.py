@@ -93,7 +93,7 @@ class LabelsChange:
     remove: tuple[str, ...] = ()
     creates: tuple[str, ...] = ()
     deprecation: dict[str, Any] | None = None
-    called: dict[str, str] = field(default_factory=dict)
+    label_names: dict[str, str] = field(default_factory=dict)
     """The display names of labels, by URN."""
 
 
@@ -201,7 +201,7 @@ def _edit(place: LabelledPlace, what: LabelledKind, change: LabelsChange) -> Sta
     return structs.replace(
         edit,
         creates=tuple(create for create in change.creates if create in edit.add),
-        called={urn: name for urn, name in change.called.items() if urn in concerned},
+        label_names={urn: name for urn, name in change.label_names.items() if urn in concerned},
     )
 
 

@@ -319,7 +319,7 @@ class ColumnSearch:
                 column.path,
                 before=column.edited,
                 text=self._tables[first.urn].texts[first.column],
-                shown=column.ingested,
+                ingested=column.ingested,
                 sources=sources,
             )
 

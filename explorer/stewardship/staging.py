@@ -80,8 +80,8 @@ class StagedEdit(msgspec.Struct, frozen=True, omit_defaults=True):
     labels are not changed. A domain is the one in `add`, or none, replacing those in `before`,
     separated by commas. A deprecation is `text` replacing `before`, both in the form of
     `deprecation_text`. For links `before` are those to the same addresses, one on each line. `name`
-    is the entity's display name, `shown` the ingested description, `creates` the tags in `add` that
-    are created if they do not exist, and `called` the display names of labels by URN.
+    is the entity's display name, `ingested` the ingested description, `creates` the tags in `add`
+    that are created if they do not exist, and `label_names` the display names of labels by URN.
     """
 
     urn: str
@@ -92,10 +92,10 @@ class StagedEdit(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
     add: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
-    shown: str = ""
+    ingested: str = msgspec.field(default="", name="shown")
     sources: tuple[TextSource, ...] = ()
     creates: tuple[str, ...] = ()
-    called: dict[str, str] = {}
+    label_names: dict[str, str] = msgspec.field(default_factory=dict, name="called")
 
     @property
     def place(self) -> tuple[str, str | None, StagedKind]:

@@ -263,7 +263,7 @@ def import_remark(
     """Return a sentence on what of a project is not imported; empty if all of it is."""
     counts = Counter(
         change.kind
-        for change in changes.changeset.left
+        for change in changes.changeset.left_out
         if not (force_conflicts and change.kind == "conflict")
     )
     parts = [f"{count:,} {kind}" for kind, count in counts.items()]

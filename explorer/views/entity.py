@@ -363,7 +363,7 @@ def problems(health: "Health") -> Iterator[Problem]:
     first."""
     for assertion in health.failing:
         verdict: Literal["error", "fails"] = "error" if assertion.is_error else "fails"
-        facts = tuple(filter(None, (assertion.found,)))
+        facts = tuple(filter(None, (assertion.actual,)))
         yield Problem(
             verdict,
             assertion.rule,

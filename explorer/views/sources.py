@@ -220,7 +220,7 @@ def _removed(is_hard: bool) -> str:
 
 def outcome_sentence(outcome: "RunOutcome") -> str:
     """Return what a run did, in words: `shop: 6 new, 2 gone; 40 aspects written.`"""
-    name, aspects = outcome.plan.source.name, counted(outcome.written, "aspect")
+    name, aspects = outcome.plan.source.name, counted(outcome.written_count, "aspect")
     refused = f"; {len(outcome.refused):,} refused" if outcome.refused else ""
     return f"{name}: {effects_text(outcome.plan.counts)}; {aspects} written{refused}."
 

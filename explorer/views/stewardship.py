@@ -821,7 +821,7 @@ def edit_sentence(edit: "StagedEdit") -> str:
     if edit.what == "description":
         return " ".join(edit.text.split()) or "no description any more"
     if edit.what == "deprecation":
-        words = deprecation_lines(edit.text, edit.called)
+        words = deprecation_lines(edit.text, edit.label_names)
         return " · ".join(("deprecated", *filter(None, words))) if words else "may be used again"
     signs = [f"+{_label(label, edit)}" for label in edit.add]
     signs += [f"−{_label(label, edit)}" for label in edit.remove]
@@ -910,9 +910,9 @@ def review_diff(item: "ReviewItem") -> Diff:
         lines.append(DiffLine("somebody else wrote this meanwhile:", "place", ""))
         lines += _value_lines(item.theirs)
         lines.append(DiffLine("with the proposed text it becomes:", "place", ""))
-    elif edit.shown and not edit.before:
+    elif edit.ingested and not edit.before:
         lines.append(DiffLine("the description that came with the metadata:", "place", ""))
-        lines += plain_lines(edit.shown)
+        lines += plain_lines(edit.ingested)
     return (*lines, *text_diff(present, edit.text))
 
 
@@ -943,7 +943,7 @@ def _label_lines(item: "ReviewItem") -> "Iterator[DiffLine]":
     match edit.what:
         case "deprecation":
             old_text, new_text = (
-                "\n".join(("deprecated", *deprecation_lines(text, edit.called)))
+                "\n".join(("deprecated", *deprecation_lines(text, edit.label_names)))
                 if text
                 else "not deprecated"
                 for text in (present, edit.text)
@@ -976,7 +976,7 @@ def _label(label: str, edit: "StagedEdit") -> str:
         url, _, name = label.partition(" ")
         return f"{name} ({url})" if name else url
     urn, _, ownership = label.rpartition(" ") if edit.what == "owners" else (label, "", "")
-    name = edit.called.get(urn) or Urn.label(urn)
+    name = edit.label_names.get(urn) or Urn.label(urn)
     if not ownership:
         return name
     kind = Urn.label(ownership) if ownership.startswith("urn:") else ownership

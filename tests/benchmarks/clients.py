@@ -68,7 +68,7 @@ class Ours:
         ]
 
     def write(self, prepared: Any) -> Any:
-        return self.catalog.ingest_batch(prepared).written
+        return self.catalog.ingest_batch(prepared).written_count
 
     def scroll(self) -> list[str]:
         return [str(urn) for urn in self.catalog.urns("dataset")]

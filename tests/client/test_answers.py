@@ -144,12 +144,12 @@ def test_folders_are_read_from_either_place(above: bool) -> None:
     }
     page = parse_browse({"value": value | ({"groups": groups} if above else {})})
     assert [(folder.name, folder.count) for folder in page.folders] == [("hive", 2)]
-    assert (page.here, page.total, page.entries, page.path) == (1, 3, 2, "/prod")
+    assert (page.direct_count, page.total, page.entry_count, page.path) == (1, 3, 2, "/prod")
 
 
 def test_a_further_page_of_a_folder_still_tells_how_much_there_is() -> None:
     value = {"numEntities": 9, "numElements": 12, "from": 10, "entities": [], "metadata": {}}
-    assert parse_browse({"value": value}).entries == 12
+    assert parse_browse({"value": value}).entry_count == 12
 
 
 def test_timeseries_points_come_oldest_first() -> None:

@@ -164,7 +164,7 @@ def test_a_batch_that_is_refused_goes_in_one_by_one() -> None:
     )
     with Catalog(transport=wire) as catalog:
         report = catalog.ingest_batch(proposals)
-    assert report.written == 2
+    assert report.written_count == 2
     assert report.refused == (RefusedChange(1, TAG, "b", "bad b"),)
 
 

@@ -54,12 +54,12 @@ def _shelves(site: Site) -> None:
 
 def test_a_page_says_where_it_lies_in_the_whole(client: Any) -> None:
     page = client.search("findable", entity="tag", start=10, count=20)
-    assert (page.start, page.total, page.shown, len(page)) == (10, len(TAGS), 20, 20)
+    assert (page.start, page.total, len(page)) == (10, len(TAGS), 20)
     assert page.truncated
     assert page.end == 30
     assert page.as_of is None
     last = client.search("findable", entity="tag", start=220, count=20)
-    assert (last.shown, last.truncated) == (10, False)
+    assert (len(last), last.truncated) == (10, False)
 
 
 def test_the_pages_of_a_search_hold_everything_once(client: Any) -> None:
@@ -173,12 +173,12 @@ def test_facets_count_over_the_whole_result(client: Any) -> None:
 def test_a_folder_is_browsed_a_page_at_a_time(client: Any) -> None:
     page = client.browse("/library/shelf", count=10)
     assert [folder.name for folder in page.folders] == ["attic", "cellar"]
-    assert (page.here, page.total, page.entries, page.shown) == (120, 122, 122, 10)
+    assert (page.direct_count, page.total, page.entry_count, len(page)) == (120, 122, 122, 10)
     assert page.truncated
     last = client.browse("/library/shelf", start=120, count=10)
-    assert (last.shown, last.truncated, list(last)[-1].urn) == (2, False, DATASETS[-1])
+    assert (len(last), last.truncated, list(last)[-1].urn) == (2, False, DATASETS[-1])
     nowhere = client.browse("/no/such/path")
-    assert (nowhere.shown, nowhere.truncated) == (0, False)
+    assert (len(nowhere), nowhere.truncated) == (0, False)
 
 
 def test_every_page_of_a_folder_comes(client: Any) -> None:
@@ -186,7 +186,12 @@ def test_every_page_of_a_folder_comes(client: Any) -> None:
     entries = list(folder)
     assert [entry.name for entry in entries if isinstance(entry, Folder)] == ["attic", "cellar"]
     assert [entry.urn for entry in entries if isinstance(entry, Named)] == DATASETS
-    assert (folder.total, folder.shown, folder.truncated, folder.why) == (122, 122, False, None)
+    assert (folder.total, folder.returned_count, folder.truncated, folder.why) == (
+        122,
+        122,
+        False,
+        None,
+    )
 
 
 def test_an_entity_says_where_it_is_browsed(client: Any) -> None:
@@ -229,7 +234,12 @@ def test_entities_are_counted_by_type(client: Any) -> None:
 def test_everything_found_comes_one_after_another(client: Any) -> None:
     hits = client.hits(entity="tag", filter=NAMED_FINDING, page_size=50)
     assert {hit.urn for hit in hits} == set(TAGS)
-    assert (hits.total, hits.shown, hits.truncated, hits.shifted) == (230, 230, False, False)
+    assert (hits.total, hits.returned_count, hits.truncated, hits.shifted) == (
+        230,
+        230,
+        False,
+        False,
+    )
     assert hits.why is None
 
 
@@ -243,7 +253,7 @@ def test_a_text_is_answered_best_first_to_the_end(client: Any) -> None:
 def test_what_is_found_may_be_sorted_to_the_end(client: Any) -> None:
     hits = client.hits(entity="tag", filter=NAMED_FINDING, sort="-name", page_size=100, limit=110)
     assert [hit.urn for hit in hits] == TAGS[:119:-1]
-    assert (hits.shown, hits.truncated) == (110, True)
+    assert (hits.returned_count, hits.truncated) == (110, True)
     assert hits.why == "only the first 110 were asked for"
 
 
@@ -255,7 +265,7 @@ def test_a_limit_that_is_just_enough_cuts_nothing(client: Any) -> None:
 def test_pages_are_given_whole(client: Any) -> None:
     hits = client.hits(entity="tag", filter=NAMED_FINDING, page_size=100)
     assert [len(hits.page()) for _ in range(4)] == [100, 100, 30, 0]
-    assert hits.shown == 230
+    assert hits.returned_count == 230
 
 
 def test_urns_are_listed_with_the_removed_when_asked(client: Any) -> None:

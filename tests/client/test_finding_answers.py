@@ -58,7 +58,7 @@ def searched(**value: Any) -> Any:
 
 def test_a_current_search_is_read() -> None:
     page = parse_search(CURRENT, "x")
-    assert (page.text, page.start, page.total, page.shown, page.truncated) == ("x", 0, 2, 1, True)
+    assert (page.text, page.start, page.total, len(page), page.truncated) == ("x", 0, 2, 1, True)
     assert page.hits == (Hit(ORDERS, (Match("name", "x"),), 1.0),)
     (platform,) = page.facets
     assert (platform.name, platform.label) == ("platform", "Platform")
@@ -98,7 +98,7 @@ def test_a_hit_that_is_no_urn_loses_no_page() -> None:
     page = searched(entities=["no urn", str(TAG), {"entity": "neither"}], numEntities=3)
     assert [hit.urn for hit in page] == [TAG]
     assert page.unreadable == ("no urn", "neither")
-    assert (page.shown, page.end, page.truncated) == (1, 3, False)
+    assert (len(page), page.end, page.truncated) == (1, 3, False)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_current_folder_is_read() -> None:
         }
     )
     assert list(page) == [Folder("hive", 5), Named(ORDERS, "orders")]
-    assert (page.here, page.total, page.entries, page.shown) == (2, 7, 3, 2)
+    assert (page.direct_count, page.total, page.entry_count, len(page)) == (2, 7, 3, 2)
     assert (page.unreadable, page.end, page.truncated) == (("x",), 3, False)
 
 
@@ -192,9 +192,9 @@ def test_a_folder_without_counts_gives_its_folders_on_every_page() -> None:
         "numEntities": 3,
     }
     page = parse_browse({"value": value})
-    assert page.repeating
+    assert page.repeats_folders
     assert not parse_browse({"value": value | {"from": 2}}).truncated
-    assert (page.entries, page.end, page.truncated) == (5, 1, True)
+    assert (page.entry_count, page.end, page.truncated) == (5, 1, True)
     assert page.entities[0].name == "db.orders"
 
 

@@ -118,7 +118,7 @@ def test_assertions_that_fail_now_are_told_with_since_when(client: Any) -> None:
     health = client.health(TABLE)
     assert [one.urn.name for one in health.failing] == ["health-late", "health-amount"]
     late, amount = health.failing
-    assert (amount.rule, amount.found) == (
+    assert (amount.rule, amount.actual) == (
         "amount between 0 and 10",
         "1,200 unexpected, 5,000 rows",
     )

@@ -76,10 +76,10 @@ def test_what_had_gone_in_when_the_server_stopped_answering_is_told() -> None:
     assert isinstance(error, Unreachable)
     assert isinstance(error.cause, TimedOut)
     # Whatever was under way beside it arrived, and counts.
-    assert error.report.written == len(error.stored) in (200, 300)
+    assert error.report.written_count == len(error.stored) in (200, 300)
     assert error.stored[:200] == tuple(range(200))
     assert error.unanswered == tuple(range(200, 300))
-    assert error.not_tried == 400 - error.report.written
+    assert error.not_tried == 400 - error.report.written_count
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.stored, again.report) == (str(error), error.stored, error.report)
 
@@ -106,7 +106,7 @@ def test_what_never_left_is_not_said_to_be_unanswered() -> None:
         raise NeverSent("nobody there")
 
     error = interrupted(changes(150), act)
-    assert (error.report.written, error.unanswered, error.not_tried) == (0, (), 150)
+    assert (error.report.written_count, error.unanswered, error.not_tried) == (0, (), 150)
     assert interrupted(iter(changes(150)), act).not_tried is None
 
 
@@ -145,7 +145,7 @@ def test_a_server_that_is_started_again_is_waited_for_and_gets_everything_once(
         assert address in service.stdout.readline().decode()
         with Catalog(address) as catalog:
             report = catalog.ingest_batch(restarting())
-            assert (report.written, report.refused) == (1_000, ())
+            assert (report.written_count, report.refused) == (1_000, ())
             assert catalog.search("*", entity="tag").total == 1_000
 
 
@@ -176,7 +176,7 @@ def test_a_batch_whose_answer_was_lost_is_sent_again_only_if_it_may_be(
             load(proposals, wire, tries=2)
         assert len(caught.value.unanswered) == 100
     else:
-        assert load(proposals, wire, tries=2).written == 500
+        assert load(proposals, wire, tries=2).written_count == 500
         assert started == 12
 
 
@@ -194,7 +194,7 @@ def test_a_server_that_stays_away_is_not_waited_for_for_ever(
     wire = Scripted(act)
     with pytest.raises(LoadInterrupted) as caught:
         load(changes(500), wire)
-    assert (caught.value.report.written, caught.value.unanswered) == (200, ())
+    assert (caught.value.report.written_count, caught.value.unanswered) == (200, ())
     assert len(wire.sent) > 6
 
 
@@ -258,7 +258,7 @@ def test_what_can_be_made_once_only_and_was_made_is_not_said_to_be_refused(fresh
         ("status", {"removed": False}, {"change": "CREATE"}),
         ("ownership", {"owners": []}, {"headers": {"If-Version-Match": "-1"}}),
     )
-    assert (report.written, report.refused) == (3, ())
+    assert (report.written_count, report.refused) == (3, ())
     assert len(wire.sent) == 4
 
 
@@ -279,7 +279,7 @@ def test_a_creation_of_another_value_than_the_stored_one_stays_refused(site: Sit
             return report
 
     report = asyncio.run(run())
-    assert (report.written, [one.position for one in report.refused]) == (1, [0])
+    assert (report.written_count, [one.position for one in report.refused]) == (1, [0])
 
 
 def test_a_patch_that_may_be_stored_is_not_sent_twice_but_after_what_it_starts_from() -> None:
@@ -297,7 +297,7 @@ def test_a_patch_that_may_be_stored_is_not_sent_twice_but_after_what_it_starts_f
         ],
         wire,
     )
-    assert report.written == 2
+    assert report.written_count == 2
     (refused,) = report.refused
     assert refused.position == 0
     assert "not sent twice" in refused.reason
@@ -337,7 +337,7 @@ def test_values_of_a_property_that_is_defined_later_go_in(site: Site) -> None:
             return report, found
 
     report, found = asyncio.run(run())
-    assert report.written == 251
+    assert report.written_count == 251
     assert [str(one.urn) for one in report.refused] == [str(missing.urn)]
     assert "has no definition" in report.refused[0].reason
     assert found.total == 250

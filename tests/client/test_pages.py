@@ -303,7 +303,7 @@ def test_an_older_server_gives_its_folders_once() -> None:
         folder = catalog.folder(page_size=25)
         names = [entry.name for entry in folder]
     assert names == ["a", "b", *(urn[-3:] for urn in TAGS)]
-    assert (folder.shown, folder.total, folder.shifted) == (62, 62, False)
+    assert (folder.returned_count, folder.total, folder.shifted) == (62, 62, False)
 
 
 def test_one_page_is_fetched_ahead_and_no_more() -> None:
@@ -351,7 +351,7 @@ def test_what_is_fetched_ahead_is_called_off_when_a_loop_is_left() -> None:
                 first = hit
                 break
             await server.hung_up.wait()
-            assert hits.shown == 1
+            assert hits.returned_count == 1
             server.let.set()
             rest = [str(hit.urn) async for hit in hits]
             assert [str(first.urn), *rest] == TAGS
@@ -431,9 +431,9 @@ def test_a_blocking_loop_may_be_left_and_taken_up_again() -> None:
             given.append(hit)
             if len(given) == 3:
                 break
-        assert hits.shown == 3
+        assert hits.returned_count == 3
         given += hits.page()
-        assert hits.shown == 10
+        assert hits.returned_count == 10
         given += hits
         with hits:
             pass

@@ -80,7 +80,7 @@ def test_a_snapshot_holds_the_same_values_under_the_same_names(client: Any) -> N
 def test_many_entities_come_in_the_order_asked_for_and_once(client: Any) -> None:
     urns = [Urn.parse(f"urn:li:tag:reading-{at}") for at in range(320)]
     report = client.ingest_batch(Proposal(urn, "tagProperties", {"name": urn.name}) for urn in urns)
-    assert report.written == 320
+    assert report.written_count == 320
     asked = [*reversed(urns), str(urns[0])]
     found = client.entities(asked, ["tagProperties"])
     assert list(found) == list(reversed(urns))

@@ -116,21 +116,21 @@ def without_score(one: Any) -> Any:
 def test_a_page_that_was_cut_says_so(site: Site) -> None:
     with Catalog(transport=Stingy(site.address)) as catalog:
         edges = catalog.relationships(TAG, "INCOMING", ["TaggedWith"], count=10)
-        assert (edges.shown, edges.total > MOST, edges.truncated) == (MOST, True, True)
+        assert (len(edges.edges), edges.total > MOST, edges.truncated) == (MOST, True, True)
         page = catalog.search("smallpages", entity="dataset", count=10)
-        assert (page.shown, page.truncated) == (MOST, True)
+        assert (len(page), page.truncated) == (MOST, True)
         assert catalog.browse("/smallpages", count=10).truncated
         versions = catalog.versions(ROOT, "datasetProperties", count=10)
-        assert (versions.shown, versions.total, versions.truncated) == (MOST, 21, True)
+        assert (len(versions), versions.total, versions.truncated) == (MOST, 21, True)
         points = catalog.timeseries(ROOT, "operation", limit=10)
-        assert (points.shown, points.truncated) == (MOST, True)
+        assert (len(points.values), points.truncated) == (MOST, True)
         changes = catalog.changes(limit=10)
-        assert (changes.shown, changes.truncated) == (MOST, True)
+        assert (len(changes), changes.truncated) == (MOST, True)
 
 
 def test_an_edge_to_what_is_no_urn_is_said_and_counts_for_the_next_page() -> None:
     entries = [{"type": "A", "entity": one} for one in ("urn:li:tag:a", "broken", "urn:li:tag:b")]
     page = parse_relationships({"total": 5, "relationships": entries}, "OUTGOING", ["A"], 1)
-    assert (page.shown, page.unreadable, page.end, page.truncated) == (2, ("broken",), 4, True)
+    assert (len(page.edges), page.unreadable, page.end, page.truncated) == (2, ("broken",), 4, True)
     last = parse_relationships({"total": 3, "relationships": entries}, "OUTGOING", ["A"])
     assert not last.truncated

@@ -112,7 +112,7 @@ def load(proposals: Any, wire: Any) -> Any:
 def test_two_batches_of_different_entities_are_on_their_way_at_once() -> None:
     wire = Counting()
     proposals = [Proposal(Urn.of("tag", str(at)), "status", {}) for at in range(500)]
-    assert load(proposals, wire).written == 500
+    assert load(proposals, wire).written_count == 500
     assert wire.most == 2
 
 
@@ -120,7 +120,7 @@ def test_changes_of_one_entity_are_never_on_their_way_at_once() -> None:
     wire = Counting()
     urns = [Urn.of("tag", str(at % 150)) for at in range(900)]
     proposals = [Proposal(urn, "status", {"at": at}) for at, urn in enumerate(urns)]
-    assert load(proposals, wire).written == 900
+    assert load(proposals, wire).written_count == 900
     values = [orjson.loads(one["aspect"]["value"])["at"] for one in wire.took]
     assert values == sorted(values)
 
@@ -129,7 +129,7 @@ def test_what_is_refused_is_named_by_its_place_and_loses_no_other(client: Any) -
     good = [Proposal(Urn.of("tag", f"w{at}"), "tagProperties", {"name": "w"}) for at in range(250)]
     bad = Proposal(LABEL, "tagProperties", {"name": 3})
     report = client.ingest_batch([*good[:120], bad, *good[120:]])
-    assert report.written == 250
+    assert report.written_count == 250
     (refused,) = report.refused
     assert (refused.position, refused.urn, refused.aspect) == (120, LABEL, "tagProperties")
     assert "name" in refused.reason
@@ -139,7 +139,7 @@ def test_what_is_refused_is_named_by_its_place_and_loses_no_other(client: Any) -
 def test_a_condition_that_does_not_hold_is_one_refusal_among_others(client: Any) -> None:
     stale = Proposal(LABEL, "tagProperties", {"name": "x"}, headers={"If-Version-Match": "77"})
     report = client.ingest_batch([stale, *wires({"name": "writing"})])
-    assert report.written == 1
+    assert report.written_count == 1
     assert [one.position for one in report.refused] == [0]
 
 

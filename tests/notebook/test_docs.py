@@ -81,7 +81,7 @@ def test_nothing_is_written_that_was_not_shown(cat: Catalog, table: str, docs: A
     docs.diff()
     write(docs, city="Later.")
     applied = docs.apply()
-    assert (len(applied.done), applied.later) == (1, 1)
+    assert (len(applied.done), applied.later_count) == (1, 1)
     assert "not written: 1 text" in repr(applied)
     assert texts(cat, table) == {"kept": "As it was.", "id": "Hasty."}
     # What was shown once is not written twice.
@@ -136,7 +136,7 @@ def test_a_row_that_is_dropped_doubled_or_moved_changes_nothing(
     docs.df = docs.df.sample(frac=1, random_state=3)
     shown = docs.diff()
     # The row of the table itself is gone with it: its column is missing, and no other text.
-    assert shown.dropped == 2
+    assert shown.dropped_count == 2
     assert "left unchanged: 2 texts" in repr(shown)
     assert sorted(change.kind for change in shown.changes if change.mine == "In.") == [
         "duplicate",

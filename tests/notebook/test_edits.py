@@ -43,12 +43,14 @@ def test_labels_are_put_on_by_name_and_taken_back(own_cat: Any, read: Any) -> No
 def test_owners_and_the_domain_are_given_by_name_and_taken_back(own_cat: Any) -> None:
     before = own_cat.dataset(ORDERS)
     after = before.add_owners("Nina Weber", "DATA_STEWARD")
-    assert "Nina Weber (data steward)" in after.owners.called
+    assert "Nina Weber (data steward)" in after.owners.display_names
     again = after.edit.undo()
-    assert again.owners.called == before.owners.called
+    assert again.owners.display_names == before.owners.display_names
     # The undoing is an edit too.
-    assert "Nina Weber (data steward)" in again.edit.undo().owners.called
-    assert "Nina Weber (data steward)" not in before.remove_owners("Nina Weber").owners.called
+    assert "Nina Weber (data steward)" in again.edit.undo().owners.display_names
+    assert (
+        "Nina Weber (data steward)" not in before.remove_owners("Nina Weber").owners.display_names
+    )
 
     moved = before.set_domain("Finance")
     assert names(moved.domains) == ["finance"]

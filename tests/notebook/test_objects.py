@@ -104,7 +104,7 @@ def test_a_picture_is_as_wide_as_its_cell_unless_it_could_not_be_read(orders: An
 def test_what_an_owner_is_to_it_is_said_in_words() -> None:
     kinds = ("DATAOWNER", "TECHNICAL_OWNER", "NONE")
     shown = Owners(Owner("urn:li:corpuser:a", kind) for kind in kinds)
-    assert shown.called == ("a (data owner)", "a (technical owner)", "a (owner)")
+    assert shown.display_names == ("a (data owner)", "a (technical owner)", "a (owner)")
 
 
 def test_the_next_page_says_where_it_starts_and_the_whole_says_all(cat: Any) -> None:

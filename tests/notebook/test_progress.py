@@ -147,9 +147,9 @@ def test_a_load_tells_how_many_were_sent(
         Proposal(Urn.dataset("hive", f"load.t{at}"), "datasetProperties", {"description": "x"})
         for at in range(300)
     ]
-    assert cat.ingest_batch(proposals).written == 300
+    assert cat.ingest_batch(proposals).written_count == 300
     assert "loading" in capsys.readouterr().err
-    assert cat.ingest_batch(iter(proposals[:2])).written == 2
+    assert cat.ingest_batch(iter(proposals[:2])).written_count == 2
 
 
 def test_a_bar_in_a_notebook_is_told_how_far_it_is_and_ends_as_nothing(

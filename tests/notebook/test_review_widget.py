@@ -457,7 +457,7 @@ def test_hostile_texts_of_a_changeset_are_text(
 ) -> None:
     bad = f"{HOSTILE}\x1b[31m\u202e"
     source = TextSource("lineage", "urn:li:x", bad, bad)
-    edits = [StagedEdit(table, bad, "id", text=bad, before=bad, shown=bad, sources=(source,))]
+    edits = [StagedEdit(table, bad, "id", text=bad, before=bad, ingested=bad, sources=(source,))]
     staged = cat.stewardship.stage(edits, bad, tmp_path / "bad.changes.jsonl")
     review = ReviewWidget(cat, staged)
     assert review.wait(WAIT_SECONDS)

@@ -64,7 +64,7 @@ def test_what_is_added_again_keeps_the_options_that_are_not_given(empty: Catalog
     profiles = empty.dataset(urn).profile().points
     assert {one.field_path for one in profiles[-1].field_profiles or ()} == {"id", "more"}
     without = empty.add(frame, "kept", env="DEV", instance="", stats=False, accept_removals=True)
-    assert not without.kept
+    assert not without.kept_options
     assert {str(one) for one in without.plan.of("new")} == {urn.replace("own.", "")}
     assert {str(one) for one in without.plan.of("gone")} == {urn}
 

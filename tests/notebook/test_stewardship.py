@@ -123,7 +123,7 @@ def test_a_load_says_what_went_in_and_what_was_refused_and_why(
     tag = Urn.parse("urn:li:tag:loaded")
     bad = [Proposal(tag, "tagProperties", {"name": 3})] * count
     shown = cat.ingest_batch([Proposal(tag, "tagProperties", {"name": "loaded"}), *bad])
-    assert shown.written == 1
+    assert shown.written_count == 1
     assert list(shown.df["position"]) == [*range(1, 1 + count)]
     for text in (read(shown).text, repr(shown)):
         assert "1 written" in text

@@ -92,7 +92,7 @@ async def test_what_is_opened_again_keeps_the_options_that_are_not_given(
     await session.write(await session.plan())
     opened = await session.open(str(shop), options=SourceOptions("QA"), option_names=("env",))
     assert opened.options == SourceOptions("QA", "own")
-    assert opened.kept == ("instance",)
+    assert opened.kept_options == ("instance",)
 
 
 async def test_what_is_read_can_be_stopped_and_refuses_everything_else_meanwhile(

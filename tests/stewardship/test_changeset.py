@@ -98,7 +98,7 @@ def test_an_empty_text_destroys_nothing_unless_it_is_wanted(steward: Any, orders
     kept = steward.changeset(lines)
     assert told(kept)["city"] == "emptied"
     assert kept.to_apply() == ()
-    assert {change.column for change in kept.left} == {"city", "note"}
+    assert {change.column for change in kept.left_out} == {"city", "note"}
     assert told(steward.changeset(lines, clear_empty=True))["city"] == "cleared"
     blank = steward.changeset(entries(orders, city="  ", note=" \n"))
     assert told(blank)["city"] == "emptied"
@@ -153,7 +153,7 @@ def test_lines_that_fit_nowhere_are_listed_and_never_applied(
         Entry("6", Row("", "", "", "", "", "x"), problem="it makes no sense"),
     ]
     changeset = steward.changeset([*lines, *entries(orders)])
-    assert [change.kind for change in changeset.left] == [
+    assert [change.kind for change in changeset.left_out] == [
         "unknown table",
         "unknown table",
         "unknown table",
@@ -161,8 +161,8 @@ def test_lines_that_fit_nowhere_are_listed_and_never_applied(
         "orphan",
         "unreadable",
     ]
-    assert [change.entry.place for change in changeset.left] == list("123456")
-    assert all(change.why for change in changeset.left)
+    assert [change.entry.place for change in changeset.left_out] == list("123456")
+    assert all(change.why for change in changeset.left_out)
     assert changeset.to_apply(force_conflicts=True) == ()
     assert len(changeset) == 11
 

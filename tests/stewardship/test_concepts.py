@@ -90,7 +90,7 @@ def test_chosen_columns_are_brought_to_one_text(steward: Any) -> None:
     chosen = [column.key for column in concept.columns if column.table != "raw"]
     edits = stage_concept(concept, "The key.", chosen)
     # orders.id has the text already.
-    assert [(edit.name, edit.column, edit.text, edit.shown) for edit in edits] == [
+    assert [(edit.name, edit.column, edit.text, edit.ingested) for edit in edits] == [
         ("mart", "id", "The key.", ""),
         ("report", "id", "The key.", "x"),
     ]

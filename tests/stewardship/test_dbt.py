@@ -628,7 +628,7 @@ def test_nothing_is_created_for_what_a_file_that_cannot_be_read_may_describe(roo
     )
     found = planned(root, *held)
     why = f"{file} cannot be read and may describe it; correct that file first"
-    assert {(one.resource, one.column, one.kind, one.why) for one in found.left} == {
+    assert {(one.resource, one.column, one.kind, one.why) for one in found.left_out} == {
         (name, column, "unwritable", why)
         for name, column in (("stg_orders", None), ("alone", None), ("alone", "id"))
     }
@@ -740,7 +740,7 @@ def test_nothing_is_written_through_a_link_out_of_the_project(
     (root / linked).rename(elsewhere)
     (root / linked).symlink_to(elsewhere)
     found = planned(root, entity(ORDERS, "Orders.", ingested="Raw orders."))
-    (update,) = found.left
+    (update,) = found.left_out
     assert (update.kind, found.files) == ("unwritable", ())
     assert update.why == "models/staging/staging.yml is a link out of the project"
 
@@ -853,7 +853,7 @@ def test_labels_of_one_place_are_one_edit_and_unknown_ones_are_left() -> None:
         ("tags", "id", ("urn:li:tag:daily",)),
         ("owners", None, (f"{ann} TECHNICAL_OWNER", f"{club} TECHNICAL_OWNER")),
     ]
-    assert found.edits[0].called == {"urn:li:tag:daily": "DAILY", "urn:li:tag:money": "MONEY"}
+    assert found.edits[0].label_names == {"urn:li:tag:daily": "DAILY", "urn:li:tag:money": "MONEY"}
     assert [one.label for one in found.unknown] == ["urn:li:tag:unheard"]
 
 

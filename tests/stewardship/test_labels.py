@@ -294,7 +294,9 @@ def test_a_tag_that_is_new_is_made_when_it_is_written_and_undone_with_it(
 
 
 def test_labels_are_shown_by_what_people_call_them(steward: Any, three: list[str]) -> None:
-    change = LabelsChange(add=("urn:li:domain:0f3a",), called={"urn:li:domain:0f3a": "Finance"})
+    change = LabelsChange(
+        add=("urn:li:domain:0f3a",), label_names={"urn:li:domain:0f3a": "Finance"}
+    )
     (edit, *_) = edits_of(steward, three, "domain", change)
     assert edit_sentence(edit) == "domain: +Finance"
     said = LabelsChange(deprecation={"note": "Gone.", "decommissionTime": 1_780_000_000_123})

@@ -138,7 +138,7 @@ def test_a_text_that_was_written_is_never_touched(empty: Catalog, put: Put) -> N
     texts = {"a": "Ingested.", "b": "", "c": "tbd", "d": " ", "e": ""}
     put("mart", texts, ["raw"], made_from=same, edited={"b": "Edited.", "e": "\n"})
     edits = Stewardship(empty).propose_descriptions([urn_of("mart"), urn_of("raw")])
-    assert [(edit.column, edit.before, edit.shown) for edit in edits] == [
+    assert [(edit.column, edit.before, edit.ingested) for edit in edits] == [
         ("d", "", " "),
         ("e", "\n", ""),
     ]

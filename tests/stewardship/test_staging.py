@@ -56,6 +56,18 @@ def test_what_was_noted_is_there_when_the_file_is_opened_again(tmp_path: Path) -
     assert third.is_changed
 
 
+def test_the_file_calls_the_ingested_text_and_the_names_of_labels_as_it_always_did(
+    tmp_path: Path,
+) -> None:
+    edit = edit_of("a", ingested="Loaded.", label_names={"urn:li:tag:PII": "Personal"})
+    changeset = made(tmp_path / "one", edit)
+    lines = [json.loads(line) for line in changeset.path.read_text().splitlines()]
+    written = next(line for line in lines if line["type"] == "edit")
+    assert written["edit"]["shown"] == "Loaded."
+    assert written["edit"]["called"] == {"urn:li:tag:PII": "Personal"}
+    assert StagedChangeset.open(changeset.path).items[0].edit == edit
+
+
 def test_a_changeset_never_replaces_a_file(tmp_path: Path) -> None:
     path = tmp_path / "one"
     path.write_text("mine")

@@ -160,7 +160,7 @@ async def found(catalog: AsyncCatalog) -> None:
     )
     assert_type(page, SearchPage)
     assert_type([hit.urn for hit in page], list[Urn])
-    assert_type((page.total, page.shown, page.truncated), tuple[int, int, bool])
+    assert_type((page.total, len(page), page.truncated), tuple[int, int, bool])
     await catalog.search(entity=["dataset", "chart"], filter=FILTER, sort=SORTED, count=5)
     await catalog.search("o", superseding="typing")
     facets = await catalog.facets("o", entity=("dataset",), filter=FILTER, names=["platform"])
@@ -214,7 +214,7 @@ async def found(catalog: AsyncCatalog) -> None:
     assert_type(hits, Pager[Hit])
     async for hit in hits:
         assert_type(hit.score, float | None)
-    assert_type((hits.total, hits.shown, hits.why), tuple[int | None, int, str | None])
+    assert_type((hits.total, hits.returned_count, hits.why), tuple[int | None, int, str | None])
     async with catalog.urns(
         ["tag"], filter="removed:true", include_removed=True, page_size=10, limit=20
     ) as urns:

@@ -58,7 +58,7 @@ def test_what_shares_a_name_says_what_differs_in_every_impact(
     impact = catalog.dataset(RAW).impact()
     rows = ImpactRows()
     rows.view = impact.view
-    rows._rows = list(impact.found.affected)
+    rows._rows = list(impact.impact.affected)
     pages = {
         "terminal": "\n".join(rows._draw_row(at, 100)[0].plain for at in range(len(impact))),
         "notebook": repr(impact),

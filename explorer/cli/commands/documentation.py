@@ -848,7 +848,7 @@ def dbt_export(
     else:
         documentation.print_dbt_plan(plan, dry_run=dry_run)
     documentation.print_dbt_plan_totals(plan, dry_run=dry_run)
-    if plan.left or plan.problems or is_ambiguous(plan.unmatched):
+    if plan.left_out or plan.problems or is_ambiguous(plan.unmatched):
         click.get_current_context().exit(1)
 
 

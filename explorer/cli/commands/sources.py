@@ -231,8 +231,8 @@ def add(
         sources = _Sources(catalog)
         opened = sources.do(sources.session.open(location, name or "", options, given_options))
         password = _ask_password(opened.source) if keyring else None
-        if opened.kept:
-            flags = [f"--{option.replace('schemas', 'schema')}" for option in opened.kept]
+        if opened.kept_options:
+            flags = [f"--{option.replace('schemas', 'schema')}" for option in opened.kept_options]
             note(line_text(options_sentence(flags, opened.name).rstrip(".")))
         plan = sources.plan(password, dry_run=dry_run)
         as_json = shown_as == "json"
@@ -588,7 +588,9 @@ def _print_outcome(outcome: "RunOutcome") -> None:
     plan = outcome.plan
     results().print(
         line_text(plan.source.name, "bold"),
-        line_text(f"{effects_text(plan.counts)}; {counted(outcome.written, 'aspect')} written"),
+        line_text(
+            f"{effects_text(plan.counts)}; {counted(outcome.written_count, 'aspect')} written"
+        ),
         soft_wrap=True,
     )
     _print_drift(plan)
@@ -611,5 +613,5 @@ def _value(outcome: "RunOutcome") -> dict[str, Any]:
         {"urn": str(change.urn), "aspect": change.aspect, "reason": change.reason}
         for change in outcome.refused
     ]
-    totals = {"dry_run": False, "run_id": outcome.run_id, "written": outcome.written}
+    totals = {"dry_run": False, "run_id": outcome.run_id, "written": outcome.written_count}
     return {**plan_value(outcome.plan), **totals, "refused": refused}

@@ -289,7 +289,7 @@ class FileOutcome:
         done_ids = {id(change) for change, _ in self.applied.done}
         if self.dry_run:
             done_ids = {id(change) for change in self.to_apply}
-        pending = {id(change) for change in (*self.to_apply, *self.changeset.left)} - done_ids
+        pending = {id(change) for change in (*self.to_apply, *self.changeset.left_out)} - done_ids
         why = {id(failure.change): failure.why for failure in self.applied.failed}
         why |= {id(change): _UNTRIED for change in self.applied.untried}
         return tuple(
@@ -318,7 +318,7 @@ def print_changes(
         _print_change(console, change)
     if len(changes) > _MAX_SHOWN:
         note(Text(f"and {len(changes) - _MAX_SHOWN:,} more; --json lists all"))
-    _print_left(console, changeset.left)
+    _print_left(console, changeset.left_out)
 
 
 def print_outcome(outcome: FileOutcome) -> None:
@@ -329,7 +329,7 @@ def print_outcome(outcome: FileOutcome) -> None:
         console.print(line_text(verb), Text("  "), _place(change), sep="", soft_wrap=True)
     chosen_ids = {id(change) for change in outcome.to_apply}
     _print_left(
-        console, [change for change in outcome.changeset.left if id(change) not in chosen_ids]
+        console, [change for change in outcome.changeset.left_out if id(change) not in chosen_ids]
     )
 
 

@@ -32,8 +32,8 @@ _TREE: Final = ("path", "name", "type", "depth", "entities")
 class FolderOutput:
     """The folders and entities at a path, each with its entity type.
 
-    `total` counts the entries there are at the path, and `below` the entities in it and in all
-    folders below it.
+    `total` counts the entries there are at the path, `len()` those in this record, and `below` the
+    entities in it and in all folders below it.
     """
 
     path: str
@@ -42,9 +42,7 @@ class FolderOutput:
     total: int = 0
     below: int = 0
 
-    @property
-    def shown(self) -> int:
-        """The number of entries in this record, which may be less than `total`."""
+    def __len__(self) -> int:
         return len(self.folders) + len(self.entities)
 
     @property
@@ -149,7 +147,7 @@ def _pages(catalog: Catalog, path: str, entities: Sequence[str]) -> dict[str, tu
     counts_by_type = {}
     for entity in entities or catalog.counts():
         page = catalog.browse(path, entity=entity, count=1)
-        entries = page.entries or len(page)
+        entries = page.entry_count or len(page)
         has_folders = path != "/" or page.folders
         if entries and (entities or has_folders):
             counts_by_type[entity] = (entries, page.total)
@@ -232,7 +230,7 @@ def _folder_as_json(listing: FolderOutput, summaries: Mapping[Urn, Entity]) -> d
     return {
         "path": listing.path,
         "total": listing.total,
-        "shown": listing.shown,
+        "shown": len(listing),
         "entities_below": listing.below,
         "folders": [
             {
@@ -278,12 +276,9 @@ def _print_folder_totals(listing: FolderOutput, *, only_entities: bool) -> None:
     if not listing.total:
         note("there are no folders or entities here")
         return
-    counts = (
-        f"{listing.shown:,}"
-        if listing.shown == listing.total
-        else (f"{listing.shown:,} of {listing.total:,}")
-    )
-    more = "" if listing.shown == listing.total else "; --all shows all"
+    is_whole = len(listing) == listing.total
+    counts = f"{len(listing):,}" if is_whole else f"{len(listing):,} of {listing.total:,}"
+    more = "" if is_whole else "; --all shows all"
     inside = f"; {counted(listing.below, 'entity', 'entities')} in and below {line(listing.path)}"
     if only_entities and listing.folders:
         inside = f"; {len(listing.folders):,} of them folders, which have no URN{inside}"

@@ -188,8 +188,8 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         question.append("\nOnly the changed lines are written; the catalog is not changed.")
         if self.words:
             question.append(" The filter applies to the list only: all changes are written.")
-        if plan.left:
-            number = "1 is" if len(plan.left) == 1 else f"{len(plan.left):,} are"
+        if plan.left_out:
+            number = "1 is" if len(plan.left_out) == 1 else f"{len(plan.left_out):,} are"
             question.append(f" {number} left out; the list says why.")
         self.confirm(question, partial(self._write, plan))
 

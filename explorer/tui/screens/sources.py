@@ -383,8 +383,8 @@ class AddSourceScreen(FramedScreen[str | None]):
         if len(skipped) > _MOST_SKIPPED:
             table.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
         ends = [Text("⏎ adds it to the catalog; nothing is written yet.", "bold")]
-        if opened.kept:
-            ends.insert(0, Text(options_sentence(opened.kept)))
+        if opened.kept_options:
+            ends.insert(0, Text(options_sentence(opened.kept_options)))
         if opened.loses_password:
             ends.insert(0, Text("The password is not saved: the next run asks for it again."))
         self._show_status(Group(table, *ends))
