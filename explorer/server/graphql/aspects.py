@@ -1,32 +1,32 @@
 """Resolvers for the aspects that many entity types have, and for the columns of a dataset."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
 from explorer.metadata.fieldpath import earlier_paths, written_entries
 from explorer.metadata.proposal import NO_RUN
-from explorer.metadata.registry import reach
 from explorer.metadata.urn import Urn
 from explorer.server.browse import with_folders
 from explorer.server.cache import cache_short
-from explorer.server.graphql.object_types import GENERIC, SHAPES
 from explorer.server.graphql.schema import (
     Resolvers,
     Value,
-    aspect_value,
     description_text,
+    elements,
     entities,
     entity,
-    entity_or_null,
     entries,
-    or_else,
+    reader,
     symbol,
 )
 from explorer.server.graphql.session import Info, Node, Resolver
 from explorer.server.projection import read_delimiter
 from explorer.server.search.document import BROWSE_PATHS
 from explorer.server.store import StoredAspect
+
+if TYPE_CHECKING:
+    from graphql.type import GraphQLEnumType
 
 _TYPES = frozenset(
     {
@@ -78,12 +78,7 @@ def _schema_value(node: Node, info: Info, schema: Value | None, version: int = 0
         **schema,
         "aspectVersion": version,
         "datasetUrn": about,
-        # Ingestion may leave these out, but they are non-null in the GraphQL schema.
-        "name": schema.get("schemaName") or "",
         "platformUrn": schema.get("platform") or Urn.parse(about).parts[0],
-        "version": schema.get("version") or 0,
-        "hash": schema.get("hash") or "",
-        "createdAt": (schema.get("created") or {}).get("time"),
         "fields": [
             _column(about, field, edited.get(field.get("fieldPath")), info)
             for field in schema.get("fields") or ()
@@ -134,34 +129,9 @@ def _platform_schema(schema: Value, _info: Info) -> Value | None:
     return None
 
 
-COLUMN_RESOLVERS: Resolvers = {
-    "Dataset": {
-        "schemaMetadata": _schema,
-        "editableSchemaMetadata": aspect_value("editableSchemaMetadata"),
-    },
-    "SchemaMetadata": {"platformSchema": _platform_schema},
-    "SchemaField": {"tags": "globalTags", "schemaFieldEntity": _column_entity},
-    "EditableSchemaFieldInfo": {"tags": "globalTags"},
-}
-
-
 _DEEPEST = 20
-_OWNERS = ("corpuser", "corpGroup")
-_OWNERSHIP_TYPES = frozenset(
-    {
-        "CUSTOM",
-        "TECHNICAL_OWNER",
-        "BUSINESS_OWNER",
-        "DATA_STEWARD",
-        "NONE",
-        "DEVELOPER",
-        "DATAOWNER",
-        "DELEGATE",
-        "PRODUCER",
-        "CONSUMER",
-        "STAKEHOLDER",
-    }
-)
+OWNERS = ("corpuser", "corpGroup")
+"""The entity types of owners and assignees."""
 
 
 def _raw(node: Node, _info: Info, **given: Any) -> list[dict[str, str]]:
@@ -206,20 +176,6 @@ def _resolve_associations(aspect: str, field: str) -> Resolver:
     return resolve
 
 
-def _whose(field: str, key: str, types: tuple[str, ...]) -> Resolver:
-    """Return a resolver that gives the elements of the list `field` whose URN in `key` is of one of
-    the entity types."""
-
-    def resolve(value: Value, _info: Info) -> list[Any]:
-        return [
-            element
-            for element in value.get(field) or ()
-            if any(urn.entity_type in types for urn in Urn.parse_all((element.get(key),)))
-        ]
-
-    return resolve
-
-
 def _domain(node: Node, _info: Info) -> Value | None:
     for urn in Urn.parse_all((node.aspect("domains") or {}).get("domains") or ()):
         if urn.entity_type == "domain":
@@ -231,23 +187,24 @@ def _deprecation(node: Node, _info: Info) -> Value | None:
     return node.aspect("deprecation") or node.aspect("datasetDeprecation")
 
 
-def _container(node: Node, info: Info) -> Any:
-    aspect = node.aspect("container")
-    return entity_or_null("container")(aspect or {}, info)
+def parents(path: str) -> Resolver:
+    """Return a resolver that gives the ancestors of an entity as a page; see `read_parents`."""
+
+    async def resolve(node: Node, info: Info) -> Value:
+        above = await read_parents(node, info, path)
+        return {"count": len(above), "urns": [str(node.urn) for node in above]}
+
+    return resolve
 
 
-async def _parent_containers(node: Node, info: Info) -> Value:
-    nodes = await parents(node, info, "container", "container")
-    return {"count": len(nodes), "urns": [str(node.urn) for node in nodes]}
-
-
-async def parents(node: Node, info: Info, aspect: str, path: str) -> list[Node]:
-    """Return the ancestors of an entity, nearest first. The parent of each is the URN at `path` in
-    its `aspect`. The list ends before one that is not stored or that occurs already, and has at
-    most 20 entities."""
+async def read_parents(node: Node, info: Info, path: str) -> list[Node]:
+    """Return the ancestors of an entity, nearest first. The parent of each is the URN at `path`,
+    which begins with an aspect. The list ends before one that is not stored or that occurs already,
+    and has at most 20 entities."""
     above: list[Node] = []
+    read = reader(path)
     while len(above) < _DEEPEST:
-        urns = Urn.parse_all(reach(node.aspect(aspect) or {}, path))
+        urns = Urn.parse_all((read(node),))
         if not urns:
             break
         (node,) = await info.context.read(str(urn) for urn in urns)
@@ -255,11 +212,6 @@ async def parents(node: Node, info: Info, aspect: str, path: str) -> list[Node]:
             break
         above.append(node)
     return above
-
-
-def _instance(node: Node, info: Info) -> Any:
-    aspect = node.aspect("dataPlatformInstance")
-    return entity_or_null("instance")(aspect or {}, info)
 
 
 async def _browse_path_v2(node: Node, info: Info) -> Value | None:
@@ -270,7 +222,7 @@ async def _browse_path_v2(node: Node, info: Info) -> Value | None:
     if BROWSE_PATHS not in values:
         # Read the containers now, together with those of the other entities at this level of the
         # document.
-        await parents(node, info, "container", "container")
+        await read_parents(node, info, "container.container")
 
     def aspect_of(urn: str, name: str) -> StoredAspect | None:
         return session.node(urn).stored.get(name)
@@ -323,13 +275,9 @@ def _value_entities(entry: Value, info: Info) -> list[Any]:
     return list(entities("texts")({"texts": texts}, info))
 
 
-def _ownership_type(owner: Value, _info: Info) -> str | None:
-    kind = owner.get("type")
-    return kind if kind in _OWNERSHIP_TYPES else None
-
-
-def _modification_time(value: Value, _info: Info) -> Any:
-    return value.get("lastModified") or {"time": 0, "actor": None}
+def _ownership_type(owner: Value, info: Info) -> str | None:
+    kind, symbols = owner.get("type"), cast("GraphQLEnumType", info.return_type).values
+    return kind if kind in symbols else None
 
 
 def _author(element: Value, info: Info) -> Any:
@@ -340,81 +288,67 @@ def _author(element: Value, info: Info) -> Any:
     return info.context.refer(str(Urn.of("corpuser", actor or "unknown")), info)
 
 
-def _stamp_actor(element: Value, info: Info) -> Any:
-    return entity_or_null("actor")(element.get("createStamp") or {}, info)
+def _platform(node: Node, info: Info) -> Any:
+    urn = node.platform()
+    return info.context.refer(urn, info) if urn else None
 
 
-def _column_lineages(value: Value, field: str) -> list[Value]:
-    columns = Urn.parse_all(value.get(field) or ())
-    return [
-        {"urn": urn.parts[0], "path": urn.name}
-        for urn in columns
-        if urn.entity_type == "schemaField"
-    ]
-
-
-_OF_EVERY_ENTITY: dict[str, Resolver] = {
+_OF_EVERY_ENTITY: dict[str, Resolver | str] = {
     "urn": lambda node, _info: str(node.urn),
     "type": symbol,
     "exists": lambda node, _info: node.exists,
     "lastIngested": _ingestion_time,
     "aspects": _raw,
     "institutionalMemory": _resolve_associations("institutionalMemory", "elements"),
-    "status": aspect_value("status"),
     "ownership": _resolve_associations("ownership", "owners"),
     "tags": _resolve_associations("globalTags", "tags"),
     "globalTags": _resolve_associations("globalTags", "tags"),
     "glossaryTerms": _resolve_associations("glossaryTerms", "terms"),
     "domain": _domain,
     "deprecation": _deprecation,
-    "container": _container,
-    "parentContainers": _parent_containers,
-    "dataPlatformInstance": _instance,
-    "subTypes": aspect_value("subTypes"),
+    "container": "container.container",
+    "parentContainers": parents("container.container"),
+    "platform": _platform,
+    "dataPlatformInstance": "dataPlatformInstance.instance",
     "browsePaths": _browse_paths,
     "browsePathV2": _browse_path_v2,
     "structuredProperties": _resolve_associations("structuredProperties", "properties"),
-    "siblings": aspect_value("siblings"),
-    "embed": aspect_value("embed"),
-    "displayProperties": aspect_value("displayProperties"),
-    "documentation": aspect_value("documentation"),
     "businessAttributes": _business_attributes,
 }
 
 RESOLVERS: Resolvers = {
-    **{shape.object_type: _OF_EVERY_ENTITY for shape in SHAPES.values()},
-    GENERIC: _OF_EVERY_ENTITY,
-    "AuditStamp": {"time": or_else("time", 0)},
-    "Status": {"removed": lambda status, _info: status.get("removed") is True},
+    "Entity": _OF_EVERY_ENTITY,
+    "Dataset": {"schemaMetadata": _schema},
+    "SchemaMetadata": {
+        "name": "schemaName",
+        "createdAt": "created.time",
+        "platformSchema": _platform_schema,
+    },
+    "SchemaField": {"tags": "globalTags", "schemaFieldEntity": _column_entity},
+    "EditableSchemaFieldInfo": {"tags": "globalTags"},
     "Deprecation": {"actorEntity": "actor"},
     "InstitutionalMemoryMetadata": {
-        "label": or_else("description", ""),
+        "label": "description",
         "author": _author,
-        "actor": _stamp_actor,
-        "created": or_else("createStamp", {}),
+        "actor": "createStamp.actor",
+        "created": "createStamp",
     },
-    "Ownership": {"owners": _whose("owners", "owner", _OWNERS), "lastModified": _modification_time},
+    "Ownership": {"owners": elements("owners", "owner", *OWNERS)},
     "Owner": {
         "owner": entity("owner"),
         "type": _ownership_type,
         "ownershipType": "typeUrn",
     },
-    "GlobalTags": {"tags": _whose("tags", "tag", ("tag",))},
-    "GlossaryTerms": {"terms": _whose("terms", "urn", ("glossaryTerm",))},
+    "GlobalTags": {"tags": elements("tags", "tag", "tag")},
+    "GlossaryTerms": {"terms": elements("terms", "urn", "glossaryTerm")},
     "GlossaryTermAssociation": {"term": "urn"},
     "BrowsePathEntry": {"name": "id", "entity": "urn"},
     "SiblingProperties": {"isPrimary": "primary"},
-    "ResolvedAuditStamp": {"time": or_else("time", 0)},
     "MetadataAttribution": {"sourceDetail": entries("sourceDetail")},
     "BusinessAttributeAssociation": {"businessAttribute": "businessAttributeUrn"},
-    "VersionInfo": {"customProperties": entries("customProperties")},
     "StructuredPropertiesEntry": {
         "structuredProperty": "propertyUrn",
         "values": _values,
         "valueEntities": _value_entities,
-    },
-    "FineGrainedLineage": {
-        "upstreams": lambda value, _info: _column_lineages(value, "upstreams"),
-        "downstreams": lambda value, _info: _column_lineages(value, "downstreams"),
     },
 }

@@ -8,15 +8,14 @@ from explorer.errors import InvalidUrn
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.server.graphql.aspects import column_type, parents, property_value, record_of
-from explorer.server.graphql.object_types import GENERIC, SHAPES, symbols
+from explorer.server.graphql.object_types import EDITABLE, GENERIC, SHAPES, symbols
 from explorer.server.graphql.schema import (
     Resolvers,
     Value,
-    aspect_value,
+    described,
+    elements,
     entities,
     entity_name,
-    flat,
-    key,
     or_else,
     properties,
 )
@@ -45,26 +44,6 @@ def _sub_type(node: Node, _info: Info) -> str | None:
     return next((name for name in names if isinstance(name, str)), None)
 
 
-async def _parent_documents(node: Node, info: Info) -> Value:
-    above = await parents(node, info, "documentInfo", "parentDocument.document")
-    return {"count": len(above), "urns": [str(node.urn) for node in above]}
-
-
-def _targets(field: str, key: str, *types: str) -> Resolver:
-    """Return a resolver that gives the elements of the list `field` whose URN in `key` is of one of
-    `types`, or of any known entity type if none are given."""
-
-    def resolve(value: Value, info: Info) -> list[Value]:
-        target_types = types or tuple(info.context.catalog.registry.entities)
-        return [
-            element
-            for element in value.get(field) or ()
-            if any(urn.entity_type in target_types for urn in Urn.parse_all((element.get(key),)))
-        ]
-
-    return resolve
-
-
 def _parent_document(value: Value, _info: Info) -> Value | None:
     parent: Value = value.get("parentDocument") or {}
     urns = Urn.parse_all((parent.get("document"),))
@@ -91,30 +70,6 @@ async def _resolve_relationships(node: Node, info: Info, **given: Any) -> Value:
     results = await search_results(info, query, {})
     urns = [search_result["entity"] for search_result in results["searchResults"]]
     return {**results, "urns": urns}
-
-
-DOCUMENT_RESOLVERS: Resolvers = {
-    **{
-        shape.object_type: {"relatedDocuments": _resolve_relationships} for shape in SHAPES.values()
-    },
-    GENERIC: {"relatedDocuments": _resolve_relationships},
-    "Document": {
-        "platform": _document_platform,
-        "subType": _sub_type,
-        "info": aspect_value("documentInfo"),
-        "settings": aspect_value("documentSettings"),
-        "parentDocuments": _parent_documents,
-    },
-    "DocumentInfo": {
-        "contents": or_else("contents", {}),
-        "created": or_else("created", {}),
-        "lastModified": or_else("lastModified", {}),
-        "relatedAssets": _targets("relatedAssets", "asset"),
-        "relatedDocuments": _targets("relatedDocuments", "document", "document"),
-        "parentDocument": _parent_document,
-    },
-    "DocumentSettings": {"showInGlobalContext": or_else("showInGlobalContext", True)},
-}
 
 
 # An editor has these privileges. Nobody has those below, because the service has no such features.
@@ -289,28 +244,6 @@ async def _list_query(
     return replace(query, filter=Filter(groups) if groups != ((),) else Filter())
 
 
-LIST_RESOLVERS: Resolvers = {
-    "Query": {
-        "entity": _entity,
-        "entities": _entities,
-        "entityExists": _exists,
-        "me": _me,
-        "appConfig": _config,
-        "globalViewsSettings": _view_settings,
-        "listQueries": _queries,
-        "listOwnershipTypes": _ownership_types,
-        "listDomains": _domains,
-        "getRootGlossaryTerms": _root_terms,
-        "getRootGlossaryNodes": _root_nodes,
-    },
-    "Domain": {"entities": _in_domain},
-    "DataProduct": {"entities": _in_product},
-}
-
-
-_NEVER = {"time": 0, "actor": None}
-
-
 def type_of(value: Any, _info: Info, _abstract: Any) -> str:
     """Return the object type of a value of an interface or a union."""
     if isinstance(value, Node):
@@ -323,22 +256,9 @@ def _root(entity_type: str) -> Resolver:
     return lambda _root, info, urn: info.context.find_entity(urn, entity_type)
 
 
-def _platform(node: Node, info: Info) -> Any:
-    urn = node.platform()
-    return info.context.refer(urn, info) if urn else None
-
-
 def _tag_name(node: Node, _info: Info) -> str:
     name: str = (node.aspect("tagProperties") or {}).get("name") or node.urn.name
     return name
-
-
-def _flow(node: Node, info: Info) -> Any:
-    return info.context.refer(node.part(0), info)
-
-
-def _parent(node: Node, info: Info) -> Any:
-    return info.context.refer(node.part(0), info)
 
 
 def _inputs(value: Value, info: Info) -> list[Any]:
@@ -361,44 +281,10 @@ def _edges(edges: str, older: str, entity_type: str) -> Resolver:
     return resolve
 
 
-def _stamp(field: str) -> Resolver:
-    """Return a resolver for one of the audit stamps in `lastModified`."""
-
-    def resolve(value: Value, _info: Info) -> Any:
-        return (value.get("lastModified") or {}).get(field) or _NEVER
-
-    return resolve
-
-
-def _time(field: str) -> Resolver:
-    return lambda value, _info: value.get(field) or _NEVER
-
-
 def _enum_or_text(value: Value, _info: Info) -> str | None:
     """Return a version as a string, also if it is stored as a record."""
     version = value.get("version")
     return version.get("versionTag") if isinstance(version, dict) else version
-
-
-async def _parent_nodes(node: Node, info: Info) -> Value:
-    aspect = "glossaryTermInfo" if node.urn.entity_type == "glossaryTerm" else "glossaryNodeInfo"
-    nodes = await parents(node, info, aspect, "parentNode")
-    return {"count": len(nodes), "urns": [str(node.urn) for node in nodes]}
-
-
-async def _parent_domains(node: Node, info: Info) -> Value:
-    nodes = await parents(node, info, "domainProperties", "parentDomain")
-    return {"count": len(nodes), "urns": [str(node.urn) for node in nodes]}
-
-
-def _view(node: Node, _info: Info) -> Value | None:
-    aspect = node.aspect("viewProperties")
-    return aspect and {
-        "materialized": aspect.get("materialized"),
-        "logic": aspect.get("viewLogic"),
-        "formattedLogic": aspect.get("formattedViewLogic"),
-        "language": aspect.get("viewLanguage"),
-    }
 
 
 def _definition(node: Node, _info: Info) -> Value | None:
@@ -423,19 +309,6 @@ def _subjects(node: Node, _info: Info) -> list[Value] | None:
     ]
 
 
-def _ml(aspect: str, edited: str) -> dict[str, Resolver]:
-    return {
-        "name": key(1),
-        "origin": key(2),
-        "featureNamespace": key(0),
-        "platform": _platform,
-        "description": flat(aspect, "description"),
-        "dataType": flat(aspect, "dataType"),
-        "properties": properties(aspect, edited),
-        "editableProperties": aspect_value(edited),
-    }
-
-
 _dataset_properties = properties("datasetProperties", "editableDatasetProperties")
 
 
@@ -445,71 +318,73 @@ def _description(node: Node, info: Info) -> str | None:
 
 
 RESOLVERS: Resolvers = {
-    "Query": {shape.query: _root(shape.entity_type) for shape in SHAPES.values()},
+    "Query": {
+        **{shape.query: _root(shape.entity_type) for shape in SHAPES.values()},
+        "entity": _entity,
+        "entities": _entities,
+        "entityExists": _exists,
+        "me": _me,
+        "appConfig": _config,
+        "globalViewsSettings": _view_settings,
+        "listQueries": _queries,
+        "listOwnershipTypes": _ownership_types,
+        "listDomains": _domains,
+        "getRootGlossaryTerms": _root_terms,
+        "getRootGlossaryNodes": _root_nodes,
+    },
     GENERIC: {"name": entity_name},
+    "Entity": {"relatedDocuments": _resolve_relationships},
+    "Document": {
+        "platform": _document_platform,
+        "subType": _sub_type,
+        "info": "documentInfo",
+        "settings": "documentSettings",
+        "parentDocuments": parents("documentInfo.parentDocument.document"),
+    },
+    "DocumentInfo": {
+        "relatedAssets": elements("relatedAssets", "asset"),
+        "relatedDocuments": elements("relatedDocuments", "document", "document"),
+        "parentDocument": _parent_document,
+    },
+    "DocumentSettings": {"showInGlobalContext": or_else("showInGlobalContext", True)},
     "Dataset": {
-        "name": key(1),
-        "origin": key(2),
-        "platform": _platform,
         "properties": _dataset_properties,
         "description": _description,
-        "editableProperties": aspect_value("editableDatasetProperties"),
-        "viewProperties": _view,
-        "fineGrainedLineages": flat("upstreamLineage", "fineGrainedLineages"),
+        "editableProperties": EDITABLE["dataset"],
+        "fineGrainedLineages": "upstreamLineage.fineGrainedLineages",
     },
-    "DatasetProperties": {
-        "created": lambda value, _info: (value.get("created") or {}).get("time"),
-        "createdActor": lambda value, _info: (value.get("created") or {}).get("actor"),
-        "lastModified": _time("lastModified"),
+    "DatasetProperties": {"created": "created.time", "createdActor": "created.actor"},
+    "ViewProperties": {
+        "logic": "viewLogic",
+        "formattedLogic": "formattedViewLogic",
+        "language": "viewLanguage",
     },
-    "Container": {
-        "platform": _platform,
-        "properties": properties("containerProperties", "editableContainerProperties"),
-        "editableProperties": aspect_value("editableContainerProperties"),
-    },
+    "Container": described("containerProperties", "editableContainerProperties"),
     "Chart": {
-        "tool": key(0),
-        "chartId": key(1),
-        "platform": _platform,
-        "properties": properties("chartInfo", "editableChartProperties", "title"),
-        "editableProperties": aspect_value("editableChartProperties"),
-        "query": aspect_value("chartQuery"),
+        **described("chartInfo", EDITABLE["chart"], "title"),
+        "tool": "dashboardTool",
+        "query": "chartQuery",
     },
     "ChartProperties": {
         "inputs": _inputs,
-        "created": _stamp("created"),
-        "lastModified": _stamp("lastModified"),
+        "created": "lastModified.created",
+        "lastModified": "lastModified.lastModified",
     },
     "Dashboard": {
-        "tool": key(0),
-        "dashboardId": key(1),
-        "platform": _platform,
-        "properties": properties("dashboardInfo", "editableDashboardProperties", "title"),
-        "editableProperties": aspect_value("editableDashboardProperties"),
+        **described("dashboardInfo", EDITABLE["dashboard"], "title"),
+        "tool": "dashboardTool",
     },
     "DashboardProperties": {
         "charts": _edges("chartEdges", "charts", "chart"),
         "datasets": _edges("datasetEdges", "datasets", "dataset"),
-        "created": _stamp("created"),
-        "lastModified": _stamp("lastModified"),
+        "created": "lastModified.created",
+        "lastModified": "lastModified.lastModified",
     },
-    "DataFlow": {
-        "orchestrator": key(0),
-        "flowId": key(1),
-        "cluster": key(2),
-        "platform": _platform,
-        "properties": properties("dataFlowInfo", "editableDataFlowProperties"),
-        "editableProperties": aspect_value("editableDataFlowProperties"),
-        "versionInfo": aspect_value("versionInfo"),
-    },
+    "DataFlow": described("dataFlowInfo", EDITABLE["dataFlow"]),
     "DataJob": {
-        "jobId": key(1),
-        "dataFlow": _flow,
-        "platform": _platform,
-        "properties": properties("dataJobInfo", "editableDataJobProperties"),
-        "editableProperties": aspect_value("editableDataJobProperties"),
-        "inputOutput": aspect_value("dataJobInputOutput"),
-        "versionInfo": aspect_value("versionInfo"),
+        **described("dataJobInfo", EDITABLE["dataJob"]),
+        "dataFlow": "flow",
+        "inputOutput": "dataJobInputOutput",
         "runs": _runs_of_job,
     },
     "DataJobInputOutput": {
@@ -518,94 +393,93 @@ RESOLVERS: Resolvers = {
         "inputDatajobs": _edges("inputDatajobEdges", "inputDatajobs", "dataJob"),
     },
     "DataPlatform": {
-        "name": key(0),
-        "displayName": flat("dataPlatformInfo", "displayName"),
-        "properties": aspect_value("dataPlatformInfo"),
+        "name": "platformName",
+        "displayName": "dataPlatformInfo.displayName",
+        "properties": "dataPlatformInfo",
     },
     "DataPlatformInstance": {
-        "platform": _parent,
-        "instanceId": key(1),
+        "instanceId": "instance",
         "properties": properties("dataPlatformInstanceProperties"),
     },
     "CorpUser": {
-        "username": key(0),
-        "properties": aspect_value("corpUserInfo"),
-        "info": aspect_value("corpUserInfo"),
-        "editableProperties": aspect_value("corpUserEditableInfo"),
-        "editableInfo": aspect_value("corpUserEditableInfo"),
-        "status": flat("corpUserStatus", "status"),
-        "settings": aspect_value("corpUserSettings"),
+        "properties": "corpUserInfo",
+        "info": "corpUserInfo",
+        "editableProperties": "corpUserEditableInfo",
+        "editableInfo": "corpUserEditableInfo",
+        "status": "corpUserStatus.status",
+        "settings": "corpUserSettings",
     },
-    "CorpUserProperties": {
-        "active": or_else("active", False),
-        "manager": "managerUrn",
-    },
+    "CorpUserProperties": {"manager": "managerUrn"},
     "CorpGroup": {
-        "name": key(0),
-        "properties": aspect_value("corpGroupInfo"),
-        "info": aspect_value("corpGroupInfo"),
-        "editableProperties": aspect_value("corpGroupEditableInfo"),
+        "properties": "corpGroupInfo",
+        "info": "corpGroupInfo",
+        "editableProperties": "corpGroupEditableInfo",
     },
     "Tag": {
         "name": _tag_name,
-        "description": flat("tagProperties", "description"),
-        "properties": aspect_value("tagProperties"),
+        "description": "tagProperties.description",
+        "properties": "tagProperties",
     },
     "GlossaryTerm": {
-        "name": key(0),
-        "hierarchicalName": key(0),
+        "hierarchicalName": "name",
         "properties": properties("glossaryTermInfo"),
         "glossaryTermInfo": properties("glossaryTermInfo"),
-        "parentNodes": _parent_nodes,
+        "parentNodes": parents("glossaryTermInfo.parentNode"),
     },
     "GlossaryTermProperties": {"description": "definition"},
     "GlossaryNode": {
         "properties": properties("glossaryNodeInfo"),
-        "parentNodes": _parent_nodes,
+        "parentNodes": parents("glossaryNodeInfo.parentNode"),
     },
     "GlossaryNodeProperties": {"description": "definition"},
     "Domain": {
-        "id": key(0),
         "properties": properties("domainProperties"),
-        "parentDomains": _parent_domains,
+        "parentDomains": parents("domainProperties.parentDomain"),
+        "entities": _in_domain,
     },
-    "DataProduct": {"properties": properties("dataProductProperties")},
+    "DataProduct": {"properties": properties("dataProductProperties"), "entities": _in_product},
     "DataProductProperties": {"numAssets": lambda value, _info: len(value.get("assets") or ())},
-    "MLModel": _ml("mlModelProperties", "editableMlModelProperties"),
+    "MLModel": {
+        **described("mlModelProperties", "editableMlModelProperties"),
+        "description": "mlModelProperties.description",
+    },
     "MLModelProperties": {"version": _enum_or_text},
-    "MLModelGroup": _ml("mlModelGroupProperties", "editableMlModelGroupProperties"),
-    "MLFeature": _ml("mlFeatureProperties", "editableMlFeatureProperties"),
+    "MLModelGroup": {
+        **described("mlModelGroupProperties", "editableMlModelGroupProperties"),
+        "description": "mlModelGroupProperties.description",
+    },
+    "MLFeature": {
+        **described("mlFeatureProperties", "editableMlFeatureProperties"),
+        "description": "mlFeatureProperties.description",
+        "dataType": "mlFeatureProperties.dataType",
+    },
     "MLFeatureTable": {
-        **_ml("mlFeatureTableProperties", "editableMlFeatureTableProperties"),
+        **described("mlFeatureTableProperties", "editableMlFeatureTableProperties"),
+        "description": "mlFeatureTableProperties.description",
         "featureTableProperties": properties(
             "mlFeatureTableProperties", "editableMlFeatureTableProperties"
         ),
     },
-    "MLPrimaryKey": _ml("mlPrimaryKeyProperties", "editableMlPrimaryKeyProperties"),
-    "Notebook": {
-        "tool": key(0),
-        "notebookId": key(1),
-        "platform": _platform,
-        "info": aspect_value("notebookInfo"),
-        "editableProperties": aspect_value("editableNotebookProperties"),
+    "MLPrimaryKey": {
+        **described("mlPrimaryKeyProperties", "editableMlPrimaryKeyProperties"),
+        "description": "mlPrimaryKeyProperties.description",
+        "dataType": "mlPrimaryKeyProperties.dataType",
     },
-    "Assertion": {"platform": _platform},
-    "SchemaFieldEntity": {"parent": _parent, "fieldPath": key(1)},
+    "Notebook": {
+        "tool": "notebookTool",
+        "info": "notebookInfo",
+        "editableProperties": "editableNotebookProperties",
+    },
     "StructuredPropertyEntity": {"definition": _definition},
     "AllowedValue": {"value": lambda allowed, _info: property_value(allowed.get("value"))},
-    "OwnershipTypeEntity": {"info": aspect_value("ownershipTypeInfo")},
+    "OwnershipTypeEntity": {"info": "ownershipTypeInfo"},
     "DataProcessInstance": {
-        "name": flat("dataProcessInstanceProperties", "name"),
-        "created": flat("dataProcessInstanceProperties", "created"),
-        "externalUrl": flat("dataProcessInstanceProperties", "externalUrl"),
+        "name": "dataProcessInstanceProperties.name",
+        "created": "dataProcessInstanceProperties.created",
+        "externalUrl": "dataProcessInstanceProperties.externalUrl",
         "properties": properties("dataProcessInstanceProperties"),
-        "platform": _platform,
     },
-    "QueryEntity": {
-        "platform": _platform,
-        "properties": aspect_value("queryProperties"),
-        "subjects": _subjects,
-    },
+    "QueryEntity": {"properties": "queryProperties", "subjects": _subjects},
     "Application": {"properties": properties("applicationProperties")},
     "BusinessAttribute": {"properties": properties("businessAttributeInfo")},
     "BusinessAttributeInfo": {
@@ -614,7 +488,7 @@ RESOLVERS: Resolvers = {
     },
     "DataHubView": {
         "name": entity_name,
-        "description": flat("dataHubViewInfo", "description"),
-        "viewType": flat("dataHubViewInfo", "type"),
+        "description": "dataHubViewInfo.description",
+        "viewType": "dataHubViewInfo.type",
     },
 }

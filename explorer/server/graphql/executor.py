@@ -577,20 +577,9 @@ def _read(plan: _Plan, value: dict[str, Any]) -> dict[str, Any] | None:
 
 
 _log = logging.getLogger("explorer.server")
-# Resolvers by object type and field. If two entries have the same field, the later one is used.
-_RESOLVERS = (
-    aspects.RESOLVERS,
-    aspects.COLUMN_RESOLVERS,
-    entities.RESOLVERS,
-    search.RESOLVERS,
-    entities.LIST_RESOLVERS,
-    search.FOLDER_RESOLVERS,
-    quality.MEASURE_RESOLVERS,
-    mutations.RESOLVERS,
-    properties.RESOLVERS,
-    lineage.RESOLVERS,
-    quality.RESOLVERS,
-    entities.DOCUMENT_RESOLVERS,
+_RESOLVERS = tuple(
+    module.RESOLVERS
+    for module in (aspects, entities, lineage, mutations, properties, quality, search)
 )
 _CODES = {"BAD_REQUEST": 400, "UNAUTHORIZED": 403}
 # Queries that cost more than this, and introspection, are executed on a thread of their own, so

@@ -11,9 +11,10 @@ from msgspec import Struct
 from explorer.errors import InvalidInput, InvalidUrn, NotFound
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
-from explorer.server.graphql.object_types import GENERIC, SHAPES, entity_type_symbol, symbols
+from explorer.server.graphql.object_types import entity_type_symbol, symbols
+from explorer.server.graphql.schema import Resolvers
 from explorer.server.graphql.search import Given, input_filter, page_bounds, read_types
-from explorer.server.graphql.session import EditTransaction, Info, Node, Resolver
+from explorer.server.graphql.session import EditTransaction, Info, Node
 from explorer.server.lineage import (
     DEGREE,
     Candidate,
@@ -422,9 +423,7 @@ def _change_edge(tx: EditTransaction, edge: Given, *, add: bool) -> None:
     tx.write(holder, aspect, part)
 
 
-_FLOWING: dict[str, Resolver] = {"relationships": _relationships, "lineage": _lineage}
-
-RESOLVERS: dict[str, dict[str, Resolver]] = {
+RESOLVERS: Resolvers = {
     "Query": {
         "searchAcrossLineage": _search_across_lineage,
         "scrollAcrossLineage": _scroll_across_lineage,
@@ -437,7 +436,5 @@ RESOLVERS: dict[str, dict[str, Resolver]] = {
         "ignoredAsHop": lambda _reached, _info: False,
     },
     "EntityPath": {"path": _path},
-    # Entity types without lineage have no field `lineage` in the schema, so its resolver is unused.
-    **{shape.object_type: _FLOWING for shape in SHAPES.values()},
-    GENERIC: _FLOWING,
+    "Entity": {"relationships": _relationships, "lineage": _lineage},
 }

@@ -17,6 +17,7 @@ from explorer.server.graphql.lineage import update_lineage
 from explorer.server.graphql.object_types import (
     BUILT_IN_OWNERSHIP,
     DESCRIBED,
+    EDITABLE,
     PARENT_FIELDS,
     ownership_type,
     symbols,
@@ -439,14 +440,6 @@ def set_removed(tx: EditTransaction, given: Given) -> None:
             tx.write(urn, "status", {"removed": given["deleted"]})
 
 
-# The aspect with the edited description, for the entity types that have their own update mutation.
-_EDITABLE: Mapping[str, str] = {
-    "dataset": "editableDatasetProperties",
-    "chart": "editableChartProperties",
-    "dashboard": "editableDashboardProperties",
-    "dataFlow": "editableDataFlowProperties",
-    "dataJob": "editableDataJobProperties",
-}
 # The aspect and field that hold the name, for the entity types whose name can be changed.
 _NAMES: Mapping[str, tuple[str, str]] = {
     "glossaryTerm": ("glossaryTermInfo", "name"),
@@ -467,7 +460,7 @@ def update_description(tx: EditTransaction, given: Given) -> None:
     """
     urn, path = Urn.parse(given["resourceUrn"]), given.get("subResource")
     text = given["description"]
-    editable = _EDITABLE.get(urn.entity_type)
+    editable = EDITABLE.get(urn.entity_type)
     if editable is not None and path is None and tx.dialect == "datahub":
         tx.stored_entity(str(urn))
         tx.write(urn, editable, {"description": text})
@@ -505,7 +498,7 @@ def _description_requirements(urn: Urn) -> dict[str, str]:
 
 def update_dataset(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Update a dataset. Parts that the input leaves out are not changed."""
-    update("dataset", "editableDatasetProperties")(tx, urn, given)
+    update("dataset")(tx, urn, given)
     if links := given.get("institutionalMemory"):
         replace_links(tx, urn, links["elements"])
     if columns := given.get("editableSchemaMetadata"):
@@ -514,15 +507,15 @@ def update_dataset(tx: EditTransaction, urn: Urn, given: Given) -> None:
         set_deprecation(tx, urn, deprecation)
 
 
-def update(entity_type: str, aspect: str) -> Callable[[EditTransaction, Urn, Given], None]:
-    """Return a function that updates the description, owners and tags of an entity of a type, as
-    far as the input has them. `aspect` holds the edited description."""
+def update(entity_type: str) -> Callable[[EditTransaction, Urn, Given], None]:
+    """Return a function that updates the description, owners and tags of an entity of a type in
+    `EDITABLE`, as far as the input has them."""
 
     def change(tx: EditTransaction, urn: Urn, given: Given) -> None:
         if urn.entity_type != entity_type:
             raise InvalidInput(f"{urn} is not {with_article(entity_type)}")
         if editable := given.get("editableProperties"):
-            tx.write(urn, aspect, {"description": editable["description"]})
+            tx.write(urn, EDITABLE[entity_type], {"description": editable["description"]})
         if owners := given.get("ownership"):
             replace_owners(tx, urn, owners)
         if tags := given.get("tags") or given.get("globalTags"):
@@ -760,10 +753,10 @@ RESOLVERS: Resolvers = {
     "Query": {"listAccessTokens": refuse_tokens},
     "Mutation": {
         "updateDataset": edit_of(update_dataset),
-        "updateChart": edit_of(update("chart", "editableChartProperties")),
-        "updateDashboard": edit_of(update("dashboard", "editableDashboardProperties")),
-        "updateDataFlow": edit_of(update("dataFlow", "editableDataFlowProperties")),
-        "updateDataJob": edit_of(update("dataJob", "editableDataJobProperties")),
+        "updateChart": edit_of(update("chart")),
+        "updateDashboard": edit_of(update("dashboard")),
+        "updateDataFlow": edit_of(update("dataFlow")),
+        "updateDataJob": edit_of(update("dataJob")),
         "updateTag": edit_of(update_tag),
         "updateDescription": edit(update_description),
         "updateName": edit(rename),

@@ -18,6 +18,16 @@ PARENT_FIELDS: Mapping[str, str] = {
 }
 """The entity types that form trees, with the field that holds the URN of the parent."""
 
+EDITABLE: Mapping[str, str] = {
+    "dataset": "editableDatasetProperties",
+    "chart": "editableChartProperties",
+    "dashboard": "editableDashboardProperties",
+    "dataFlow": "editableDataFlowProperties",
+    "dataJob": "editableDataJobProperties",
+}
+"""The aspect with the edited description, for the entity types that have their own update
+mutation."""
+
 DESCRIBED: Mapping[str, tuple[str, str]] = {
     "container": ("editableContainerProperties", "description"),
     "domain": ("domainProperties", "description"),

@@ -10,14 +10,13 @@ from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.aspects import asserted_entity
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
-from explorer.server.graphql.aspects import column_type, record_of
-from explorer.server.graphql.object_types import GENERIC, SHAPES
+from explorer.server.graphql.aspects import OWNERS, column_type, record_of
 from explorer.server.graphql.schema import (
     Resolvers,
     Value,
+    columns,
     entity_or_null,
     entries,
-    flat,
     or_else,
 )
 from explorer.server.graphql.search import page_bounds
@@ -29,7 +28,6 @@ PRIORITIES = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
 """The priorities of incidents; an incident stores the index of its own."""
 _RUNS = "assertionRunEvent"
 _SUCCESS = "SUCCESS"
-_OWNERS = ("corpuser", "corpGroup")
 _PAGE = 20
 # Further assertions or incidents of an entity are ignored.
 _MOST_RELATED = 1_000
@@ -166,7 +164,7 @@ def _assignees(node: Node, info: Info) -> list[Any]:
     return [
         info.context.refer(str(urn), info)
         for urn in Urn.parse_all(_assignee_urns(node))
-        if urn.entity_type in _OWNERS
+        if urn.entity_type in OWNERS
     ]
 
 
@@ -184,24 +182,12 @@ def _assertion_entity(node: Node, _info: Info) -> Value | None:
     return {**aspect, "entityUrn": asserted_entity(aspect), "note": note.get("content")}
 
 
-def _assertion_fields(value: Value, _info: Info) -> list[Value]:
-    return _columns(value.get("fields") or ())
-
-
 def _custom_fields(value: Value, _info: Info) -> list[Value]:
-    return _columns(dict.fromkeys([value.get("field"), *(value.get("fields") or ())]))
+    return columns(dict.fromkeys([value.get("field"), *(value.get("fields") or ())]))
 
 
 def _custom_field(value: Value, info: Info) -> Value | None:
     return next(iter(_custom_fields(value, info)), None)
-
-
-def _columns(urns: Iterable[Any]) -> list[Value]:
-    return [
-        {"urn": urn.parts[0], "path": urn.name}
-        for urn in Urn.parse_all(urns)
-        if urn.entity_type == "schemaField"
-    ]
 
 
 def _schema_fields(value: Value, _info: Info) -> list[Value]:
@@ -226,63 +212,6 @@ def _entries(field: str) -> Resolver:
         ]
 
     return resolve
-
-
-def _error_text(error: Value, _info: Info) -> str | None:
-    text = (error.get("properties") or {}).get("message")
-    return text if isinstance(text, str) else None
-
-
-_TARGETED = {"entityUrn": "entity"}
-_HEALTHY: dict[str, Resolver] = {"health": _health, "incidents": _incidents}
-
-RESOLVERS: Resolvers = {
-    **{shape.object_type: _HEALTHY for shape in SHAPES.values()},
-    GENERIC: _HEALTHY,
-    "Dataset": {**_HEALTHY, "assertions": _assertions},
-    "Assertion": {"info": _assertion_entity, "runEvents": _run_events},
-    "DatasetAssertionInfo": {
-        "datasetUrn": "dataset",
-        "fields": _assertion_fields,
-        "nativeParameters": _entries("nativeParameters"),
-    },
-    "FreshnessAssertionInfo": _TARGETED,
-    "VolumeAssertionInfo": _TARGETED,
-    "SqlAssertionInfo": _TARGETED,
-    "FieldAssertionInfo": _TARGETED,
-    "SchemaAssertionInfo": {
-        **_TARGETED,
-        "fields": _schema_fields,
-        "compatibility": or_else("compatibility", "EXACT_MATCH"),
-    },
-    "CustomAssertionInfo": {
-        **_TARGETED,
-        "field": _custom_field,
-        "fields": _custom_fields,
-        "nativeParameters": _entries("nativeParameters"),
-    },
-    "AssertionRunEvent": {"runtimeContext": _entries("runtimeContext")},
-    "AssertionResult": {"nativeResults": _entries("nativeResults")},
-    "AssertionResultError": {
-        "displayMessage": _error_text,
-        "properties": _entries("properties"),
-    },
-    "Incident": {
-        "incidentType": _incident_type,
-        "customType": flat("incidentInfo", "customType"),
-        "title": flat("incidentInfo", "title"),
-        "description": flat("incidentInfo", "description"),
-        "incidentStatus": flat("incidentInfo", "status"),
-        "status": flat("incidentInfo", "status"),
-        "priority": lambda node, _info: _priority_of(node),
-        "assignees": _assignees,
-        "entity": _about,
-        "source": flat("incidentInfo", "source"),
-        "startedAt": flat("incidentInfo", "startedAt"),
-        "created": flat("incidentInfo", "created"),
-    },
-    "IncidentSource": {"source": "sourceUrn"},
-}
 
 
 _INFO = "incidentInfo"
@@ -503,7 +432,7 @@ def _resolve_assignees(tx: EditTransaction, texts: Iterable[str]) -> list[dict[s
     # As in DataHub, they need not be stored: pipelines assign people who have never signed in.
     urns = [Urn.parse(text) for text in dict.fromkeys(texts)]
     for urn in urns:
-        if urn.entity_type not in _OWNERS:
+        if urn.entity_type not in OWNERS:
             raise InvalidInput(f"{urn} is not an assignee: name a user or a group")
     return [{"actor": str(urn), "assignedAt": tx.stamp} for urn in urns]
 
@@ -666,16 +595,16 @@ async def _points(
     return [value for value, _, _ in documents]
 
 
-def _partition(operation: Value, _info: Info) -> Any:
-    return (operation.get("partitionSpec") or {}).get("partition")
-
-
 def _now_millis() -> int:
     return time.time_ns() // 1_000_000
 
 
-MEASURE_RESOLVERS: Resolvers = {
+_TARGETED = {"entityUrn": "entity"}
+
+RESOLVERS: Resolvers = {
+    "Entity": {"health": _health, "incidents": _incidents},
     "Dataset": {
+        "assertions": _assertions,
         "usageStats": _usage,
         "datasetProfiles": _profiles,
         "operations": _operations,
@@ -683,7 +612,50 @@ MEASURE_RESOLVERS: Resolvers = {
     },
     "DataProcessInstance": {"state": _states},
     "DataProcessInstanceRunResult": {"resultType": "type"},
-    "ValueFrequency": {"value": or_else("value", ""), "frequency": or_else("frequency", 0)},
     "DatasetStatsSummary": {"updateCountLast30Days": _update_count},
-    "Operation": {"customProperties": entries("customProperties"), "partition": _partition},
+    "Operation": {
+        "customProperties": entries("customProperties"),
+        "partition": "partitionSpec.partition",
+    },
+    "Assertion": {"info": _assertion_entity, "runEvents": _run_events},
+    "DatasetAssertionInfo": {
+        "datasetUrn": "dataset",
+        "nativeParameters": _entries("nativeParameters"),
+    },
+    "FreshnessAssertionInfo": _TARGETED,
+    "VolumeAssertionInfo": _TARGETED,
+    "SqlAssertionInfo": _TARGETED,
+    "FieldAssertionInfo": _TARGETED,
+    "SchemaAssertionInfo": {
+        **_TARGETED,
+        "fields": _schema_fields,
+        "compatibility": or_else("compatibility", "EXACT_MATCH"),
+    },
+    "CustomAssertionInfo": {
+        **_TARGETED,
+        "field": _custom_field,
+        "fields": _custom_fields,
+        "nativeParameters": _entries("nativeParameters"),
+    },
+    "AssertionRunEvent": {"runtimeContext": _entries("runtimeContext")},
+    "AssertionResult": {"nativeResults": _entries("nativeResults")},
+    "AssertionResultError": {
+        "displayMessage": "properties.message",
+        "properties": _entries("properties"),
+    },
+    "Incident": {
+        "incidentType": _incident_type,
+        "customType": "incidentInfo.customType",
+        "title": "incidentInfo.title",
+        "description": "incidentInfo.description",
+        "incidentStatus": "incidentInfo.status",
+        "status": "incidentInfo.status",
+        "priority": lambda node, _info: _priority_of(node),
+        "assignees": _assignees,
+        "entity": _about,
+        "source": "incidentInfo.source",
+        "startedAt": "incidentInfo.startedAt",
+        "created": "incidentInfo.created",
+    },
+    "IncidentSource": {"source": "sourceUrn"},
 }

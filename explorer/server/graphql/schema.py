@@ -16,7 +16,6 @@ from graphql.language import (
 from graphql.type import (
     GraphQLInterfaceType,
     GraphQLObjectType,
-    GraphQLOutputType,
     GraphQLScalarType,
     GraphQLSchema,
     GraphQLUnionType,
@@ -35,19 +34,18 @@ from explorer.server.graphql.session import Info, Node, Resolver
 Value = Mapping[str, Any]
 
 
-def aspect_value(aspect: str) -> Resolver:
-    """Return a resolver that gives an aspect of an entity unchanged."""
-    return lambda node, _info: node.aspect(aspect)
+def reader(path: str) -> Callable[[Any], Any]:
+    """Return a function that reads what an entity or a record has at a path: names joined by `.`,
+    of which the first one is an aspect or a part of the key if it is an entity."""
+    first, *inner = path.split(".")
 
+    def read(value: Any) -> Any:
+        value = value.get(first)
+        for name in inner:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return value
 
-def flat(aspect: str, field: str) -> Resolver:
-    """Return a resolver that gives one field of an entity's aspect."""
-    return lambda node, _info: (node.aspect(aspect) or {}).get(field)
-
-
-def key(at: int) -> Resolver:
-    """Return a resolver that gives one part of an entity's key."""
-    return lambda node, _info: node.part(at)
+    return read
 
 
 def entity_name(node: Node, _info: Info) -> str:
@@ -60,35 +58,36 @@ def symbol(node: Node, _info: Info) -> str:
     return entity_type_symbol(node.urn.entity_type)
 
 
-def or_else(field: str, default: Any) -> Resolver:
-    """Return a resolver that gives a field of an aspect, or `default` if the aspect lacks it: for
-    fields that are non-null in the schema."""
+def or_else(path: str, default: Any) -> Resolver:
+    """Return a resolver that gives what is at a path, or `default` if there is nothing."""
+    read = reader(path)
 
-    def resolve(value: Value, _info: Info) -> Any:
-        field_value = value.get(field)
-        return default if field_value is None else field_value
+    def resolve(value: Any, _info: Info) -> Any:
+        stored = read(value)
+        return default if stored is None else stored
 
     return resolve
 
 
-def entity(field: str) -> Resolver:
-    """Return a resolver that gives the entity named in `field`, which need not be stored; None if
-    the field is missing."""
+def entity(path: str) -> Resolver:
+    """Return a resolver that gives the entity named at a path, which need not be stored; None if
+    there is nothing."""
+    read = reader(path)
 
-    def resolve(value: Value, info: Info) -> Any:
-        text = value.get(field)
+    def resolve(value: Any, info: Info) -> Any:
+        text = read(value)
         return info.context.refer(text, info) if text else None
 
     return resolve
 
 
-def entity_or_null(field: str) -> Resolver:
-    """Return a resolver that gives the entity named in `field`; None if that is missing, no URN or
-    of an unknown entity type."""
+def entity_or_null(path: str) -> Resolver:
+    """Return a resolver that gives the entity named at a path; None if there is nothing, no URN or
+    one of an unknown entity type."""
+    read = reader(path)
 
-    def resolve(value: Value, info: Info) -> Any:
-        text = value.get(field)
-        for urn in Urn.parse_all((text,)):
+    def resolve(value: Any, info: Info) -> Any:
+        for urn in Urn.parse_all((read(value),)):
             if urn.entity_type in info.context.catalog.registry.entities:
                 return info.context.refer(str(urn), info)
         return None
@@ -96,20 +95,45 @@ def entity_or_null(field: str) -> Resolver:
     return resolve
 
 
-def entities(field: str, entity_type: str | None = None) -> Resolver:
-    """Return a resolver that gives the entities named in the list `field`: those of one entity
+def entities(path: str, entity_type: str | None = None) -> Resolver:
+    """Return a resolver that gives the entities named in the list at a path: those of one entity
     type, or of any known type. Other elements are left out."""
+    read = reader(path)
 
-    def resolve(value: Value, info: Info) -> list[Any]:
+    def resolve(value: Any, info: Info) -> list[Any]:
         entity_types = info.context.catalog.registry.entities
         urns = [
             str(urn)
-            for urn in Urn.parse_all(value.get(field) or ())
+            for urn in Urn.parse_all(read(value) or ())
             if (urn.entity_type == entity_type if entity_type else urn.entity_type in entity_types)
         ]
         return info.context.refer_all(urns, info)
 
     return resolve
+
+
+def elements(field: str, key: str, *types: str) -> Resolver:
+    """Return a resolver that gives the elements of the list `field` whose URN in `key` is of one of
+    `types`, or of any known entity type if none are given."""
+
+    def resolve(value: Value, info: Info) -> list[Value]:
+        target_types = types or tuple(info.context.catalog.registry.entities)
+        return [
+            element
+            for element in value.get(field) or ()
+            if any(urn.entity_type in target_types for urn in Urn.parse_all((element.get(key),)))
+        ]
+
+    return resolve
+
+
+def columns(urns: Iterable[Any]) -> list[Value]:
+    """Return the columns among some URNs, each as the URN of its dataset and its path."""
+    return [
+        {"urn": urn.parts[0], "path": urn.name}
+        for urn in Urn.parse_all(urns)
+        if urn.entity_type == "schemaField"
+    ]
 
 
 def properties(aspect: str, edited: str | None = None, name: str = "name") -> Resolver:
@@ -145,11 +169,19 @@ def description_text(ingested: str | None, edited: str | None, info: Info) -> st
     return ingested or edited or ingested
 
 
-def entries(field: str) -> Resolver:
-    """Return a resolver that gives a map as a list of entries; empty if the aspect lacks it."""
+def described(aspect: str, edited: str, name: str = "name") -> dict[str, Resolver | str]:
+    """Return the resolvers of the ingested and the edited properties of an entity; see
+    `properties`."""
+    return {"properties": properties(aspect, edited, name), "editableProperties": edited}
 
-    def resolve(value: Value, _info: Info) -> list[dict[str, str]]:
-        texts_by_key = value.get(field) or {}
+
+def entries(path: str) -> Resolver:
+    """Return a resolver that gives the map at a path as a list of entries; empty if there is
+    none."""
+    read = reader(path)
+
+    def resolve(value: Any, _info: Info) -> list[dict[str, str]]:
+        texts_by_key = read(value) or {}
         return [{"key": key, "value": text} for key, text in texts_by_key.items()]
 
     return resolve
@@ -161,15 +193,16 @@ _PLACE = "  DATASET\n"
 _LONG_DIGITS = 20
 
 Resolvers = Mapping[str, Mapping[str, Callable[..., Any] | str]]
-"""By object type and field the resolver; or the name under which the value of the type has the
-field, see `_derive_resolver`."""
+"""By object type and field the resolver; or the path at which the value of the type has the field,
+see `_derive_resolver`. Those of `Entity` are for every type of an entity."""
 
+_ENTITY = "Entity"
 _ENTITY_TYPES: Mapping[str, str | None] = {
-    "Entity": None,
+    _ENTITY: None,
     **{shape.object_type: shape.entity_type for shape in SHAPES.values()},
 }
 """The entity type of each type of a field that is an entity; `None` if it may be any."""
-_ENTRIES = "CustomPropertiesEntry"
+_ENTRIES, _COLUMN = "CustomPropertiesEntry", "SchemaFieldRef"
 
 
 def assemble(
@@ -177,9 +210,8 @@ def assemble(
 ) -> GraphQLSchema:
     """Return the schema for a registry.
 
-    The later of two resolvers of a field is used; a field without one is read from its parent as
-    `_derive_resolver` says. `type_of` returns the object type of a value of an interface or a
-    union.
+    A field without a resolver is read from its parent as `_derive_resolver` says. `type_of` returns
+    the object type of a value of an interface or a union.
     """
     kinds = "".join(f"  {symbol}\n" for symbol in sorted(symbols(registry)))
     base_document = parse(_read_schema_text().replace(_PLACE, kinds, 1))
@@ -195,11 +227,12 @@ def assemble(
     for name, kind in schema.type_map.items():
         if isinstance(kind, GraphQLObjectType) and not name.startswith("__"):
             for field_name, field in kind.fields.items():
-                resolver = by_field.get((name, field_name), field_name)
-                if isinstance(resolver, str):
-                    field.resolve = _derive_resolver(name, field_name, field.type, resolver)
-                else:
-                    field.resolve = resolver
+                resolver = by_field.get((name, field_name))
+                if resolver is None and kind.interfaces:
+                    resolver = by_field.get((_ENTITY, field_name))
+                if resolver is None or isinstance(resolver, str):
+                    resolver = _derive_resolver(kind, field_name, resolver or field_name)
+                field.resolve = resolver
         elif isinstance(kind, GraphQLInterfaceType | GraphQLUnionType):
             kind.resolve_type = type_of
     long = schema.type_map["Long"]
@@ -208,25 +241,29 @@ def assemble(
     return schema
 
 
-def _derive_resolver(
-    object_type: str, field_name: str, kind: GraphQLOutputType, name: str
-) -> Resolver | None:
-    """Return the resolver of a field that a value has under a name; `None` if it is there under
-    the field's own name, in the form of the answer.
+def _derive_resolver(of: GraphQLObjectType, field_name: str, path: str) -> Resolver | None:
+    """Return the resolver of a field that a value of a type has at a path; `None` if it is there
+    under the field's own name, in the form of the answer.
 
     A field whose type is an entity holds its URN; a page holds those of its entities as `urns`. A
-    field of entries holds a map.
+    field of entries holds a map, and a field of columns their URNs.
     """
+    kind = of.fields[field_name].type
     named = get_named_type(kind).name
     nullable = get_nullable_type(kind)
+    read = reader(path)
     if named == _ENTRIES:
-        return entries(name)
-    if named in _ENTITY_TYPES and object_type not in _ENTITY_TYPES:
+        return entries(path)
+    if named == _COLUMN:
+        return lambda value, _info: columns(read(value) or ())
+    if named in _ENTITY_TYPES:
         if is_list_type(nullable):
-            is_page = object_type.endswith(("Result", "Results"))
-            return entities("urns" if is_page else name, _ENTITY_TYPES[named])
-        return entity_or_null(name) if nullable is kind else entity(name)
-    return None if name == field_name else lambda value, _info: value.get(name)
+            is_page = of.name.endswith(("Result", "Results"))
+            return entities("urns" if is_page else path, _ENTITY_TYPES[named])
+        return entity_or_null(path) if nullable is kind else entity(path)
+    if path == field_name and not of.interfaces:
+        return None
+    return lambda value, _info: read(value)
 
 
 def _long(number: Any) -> int:

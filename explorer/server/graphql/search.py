@@ -230,11 +230,6 @@ async def _browse_paths(_root: Any, info: Info, **given: Any) -> list[Value]:
     return [{"path": components(path)} for path in browse_paths(node.urn, stored, delimiter)]
 
 
-FOLDER_RESOLVERS: Resolvers = {
-    "Query": {"browse": _browse, "browseV2": _browse_v2, "browsePaths": _browse_paths},
-}
-
-
 _FACET_VALUES = 20
 # The entity types that autocompletion covers if the request names none.
 _COMPLETED = (
@@ -501,6 +496,9 @@ def _asks(info: Info, field: str) -> bool:
 
 RESOLVERS: Resolvers = {
     "Query": {
+        "browse": _browse,
+        "browseV2": _browse_v2,
+        "browsePaths": _browse_paths,
         "search": _search,
         "searchAcrossEntities": _search_across,
         "semanticSearchAcrossEntities": _search_by_meaning,

@@ -29,7 +29,12 @@ from explorer.server.authentication import Access
 from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal, with_article
-from explorer.server.graphql.object_types import DESCRIBED, PARENT_FIELDS, kind_of_owner
+from explorer.server.graphql.object_types import (
+    DESCRIBED,
+    EDITABLE,
+    PARENT_FIELDS,
+    kind_of_owner,
+)
 from explorer.server.store import StoredAspect, StoreUnavailable, Transaction, version_of
 
 if TYPE_CHECKING:
@@ -41,11 +46,7 @@ _COLUMNS = "editableSchemaMetadata"
 _LONGEST_RUN = 500
 _MOST_CHANGES = 10_000
 _TEXTS: Mapping[str, tuple[str, str]] = {
-    "dataset": ("editableDatasetProperties", "description"),
-    "chart": ("editableChartProperties", "description"),
-    "dashboard": ("editableDashboardProperties", "description"),
-    "dataFlow": ("editableDataFlowProperties", "description"),
-    "dataJob": ("editableDataJobProperties", "description"),
+    **{entity_type: (aspect, "description") for entity_type, aspect in EDITABLE.items()},
     **DESCRIBED,
 }
 _NO_TEXT = ("", "description")
@@ -447,6 +448,12 @@ class Node:
                 return None
             value = self._decoded[name] = orjson.loads(stored.value)
         return value
+
+    def get(self, name: str) -> Any:
+        """Return a part of the URN's key or an aspect, by its name in the registry."""
+        registry, entity_type = self._catalog.registry, self.urn.entity_type
+        key_fields = registry.key_fields(entity_type) if entity_type in registry.entities else ()
+        return self.part(key_fields.index(name)) if name in key_fields else self.aspect(name)
 
     def values(self) -> dict[str, dict[str, Any]]:
         """Return the latest value of every aspect by name."""
