@@ -187,24 +187,24 @@ def _deprecation(node: Node, _info: Info) -> Value | None:
     return node.aspect("deprecation") or node.aspect("datasetDeprecation")
 
 
-def parents(path: str) -> Resolver:
+def parents(*paths: str) -> Resolver:
     """Return a resolver that gives the ancestors of an entity as a page; see `read_parents`."""
 
     async def resolve(node: Node, info: Info) -> Value:
-        above = await read_parents(node, info, path)
+        above = await read_parents(node, info, *paths)
         return {"count": len(above), "urns": [str(node.urn) for node in above]}
 
     return resolve
 
 
-async def read_parents(node: Node, info: Info, path: str) -> list[Node]:
-    """Return the ancestors of an entity, nearest first. The parent of each is the URN at `path`,
-    which begins with an aspect. The list ends before one that is not stored or that occurs already,
+async def read_parents(node: Node, info: Info, *paths: str) -> list[Node]:
+    """Return the ancestors of an entity, nearest first. The parent of each is the URN at the one of
+    `paths` whose aspect it has. The list ends before one that is not stored or that occurs already,
     and has at most 20 entities."""
     above: list[Node] = []
-    read = reader(path)
+    readers = [reader(path) for path in paths]
     while len(above) < _DEEPEST:
-        urns = Urn.parse_all((read(node),))
+        urns = Urn.parse_all(read(node) for read in readers)
         if not urns:
             break
         (node,) = await info.context.read(str(urn) for urn in urns)

@@ -309,6 +309,7 @@ def _subjects(node: Node, _info: Info) -> list[Value] | None:
     ]
 
 
+_PARENT_NODES = parents("glossaryTermInfo.parentNode", "glossaryNodeInfo.parentNode")
 _dataset_properties = properties("datasetProperties", "editableDatasetProperties")
 
 
@@ -424,12 +425,12 @@ RESOLVERS: Resolvers = {
         "hierarchicalName": "name",
         "properties": properties("glossaryTermInfo"),
         "glossaryTermInfo": properties("glossaryTermInfo"),
-        "parentNodes": parents("glossaryTermInfo.parentNode"),
+        "parentNodes": _PARENT_NODES,
     },
     "GlossaryTermProperties": {"description": "definition"},
     "GlossaryNode": {
         "properties": properties("glossaryNodeInfo"),
-        "parentNodes": parents("glossaryNodeInfo.parentNode"),
+        "parentNodes": _PARENT_NODES,
     },
     "GlossaryNodeProperties": {"description": "definition"},
     "Domain": {

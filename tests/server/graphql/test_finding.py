@@ -194,6 +194,22 @@ def test_trees_begin_with_what_is_in_nothing(caller: Caller) -> None:
     ]
 
 
+def test_a_term_gives_all_the_groups_that_it_is_in(caller: Caller) -> None:
+    outer, inner = "urn:li:glossaryNode:gqlouter", "urn:li:glossaryNode:gqlinner"
+    definition = {"definition": "", "termSource": "INTERNAL"}
+    caller.ingest(outer, "glossaryNodeInfo", {"definition": ""})
+    caller.ingest(inner, "glossaryNodeInfo", {"definition": "", "parentNode": outer})
+    caller.ingest(
+        "urn:li:glossaryTerm:gql", "glossaryTermInfo", {**definition, "parentNode": inner}
+    )
+    fields = "{ parentNodes { count nodes { urn } } }"
+    query = f'{{ glossaryTerm(urn: "urn:li:glossaryTerm:gql") {fields} }}'
+    assert caller.graphql(query)["data"]["glossaryTerm"]["parentNodes"] == {
+        "count": 2,
+        "nodes": [{"urn": inner}, {"urn": outer}],
+    }
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
