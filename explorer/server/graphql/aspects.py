@@ -90,8 +90,6 @@ def _column(about: str, field: dict[str, Any], edited: str | None, info: Info) -
     return {
         **field,
         "datasetUrn": about,
-        "nullable": field.get("nullable") is True,
-        "recursive": field.get("recursive") is True,
         "isPartOfKey": field.get("isPartOfKey") is True,
         "description": description_text(field.get("description"), edited, info),
         "type": column_type(record_of(field)),
@@ -204,7 +202,7 @@ async def read_parents(node: Node, info: Info, *paths: str) -> list[Node]:
     above: list[Node] = []
     readers = [reader(path) for path in paths]
     while len(above) < _DEEPEST:
-        urns = Urn.parse_all(read(node) for read in readers)
+        urns = Urn.parse_all(read(node) for read in readers)[:1]
         if not urns:
             break
         (node,) = await info.context.read(str(urn) for urn in urns)

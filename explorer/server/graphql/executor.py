@@ -1,15 +1,10 @@
 """Execution of GraphQL documents: parsing, limits, a cache of documents, and errors in the form
 that clients read.
 
-graphql-core parses, validates and executes. `PlainExecutor` extends its executor in two ways. It
-answers non-null fields that a stored aspect lacks. And it reads objects that have only strings and
-booleans directly from their mappings: graphql-core resolves each field separately. Without this the
-2,000 columns of a wide table, three fields each, took 45 ms on two processors, during which the
-event loop answered no other request; with it they take 8 ms. Documents with other fields take as
-long either way.
-
+graphql-core parses, validates and executes. `CatalogExecutor` extends its executor in two ways: it
+answers non-null fields that a stored aspect lacks, and stops a request that exceeds its budget.
 graphql-core documents that its `Executor` may be extended, but not the methods that this needs: the
-hooks and the middleware that it offers see fields, not objects and lists.
+hooks and the middleware that it offers see fields, not the values that are missing.
 
 The cost of a document is computed before it is executed: its depth, and how many fields its answer
 may have, with lists counted at the requested length. Most pages are shorter than requested, so this
@@ -48,14 +43,12 @@ from graphql.language import (
 )
 from graphql.pyutils import AwaitableOrValue, Path
 from graphql.type import (
-    GraphQLList,
     GraphQLObjectType,
     GraphQLOutputType,
     GraphQLSchema,
     is_list_type,
     is_non_null_type,
     is_object_type,
-    is_scalar_type,
 )
 from graphql.validation import validate
 from msgspec import Struct
@@ -445,20 +438,10 @@ def _too(what: str, most: int) -> GraphQLError:
 
 # The values of non-null scalar fields that a stored aspect lacks.
 _STAND_INS: dict[str, Any] = {"String": "", "Boolean": False, "Int": 0, "Long": 0, "Float": 0.0}
-# The scalars whose values go into the answer unchanged, with their Python types.
-_PLAIN = {"String": str, "Boolean": bool}
-
-# For each field: its name in the answer, its key in the mapping, its type, and whether it may be
-# null.
-_Plan = tuple[tuple[str, str, type, bool], ...]
 
 
-class PlainExecutor(GraphQLExecutor[None]):
-    """An executor that reads objects of strings and booleans directly from their mappings.
-
-    graphql-core executes objects that have any other field, a value of another type, or a null in a
-    non-null field.
-    """
+class CatalogExecutor(GraphQLExecutor[None]):
+    """An executor that counts the fields it answers, and has values for those that are missing."""
 
     def execute_fields(
         self,
@@ -471,11 +454,6 @@ class PlainExecutor(GraphQLExecutor[None]):
         """Return the selected fields of an object. Raises `OverBudget` if the request exceeds its
         budget."""
         self.context_value.budget.answer(len(grouped_field_set))
-        if type(source_value) is dict:
-            plan = self._plan(parent_type, grouped_field_set)
-            fields = None if plan is None else _read(plan, source_value)
-            if fields is not None:
-                return fields
         return super().execute_fields(
             parent_type, source_value, path, grouped_field_set, position_context
         )
@@ -506,41 +484,6 @@ class PlainExecutor(GraphQLExecutor[None]):
             return_type, field_details_list, info, path, result, position_context
         )
 
-    def complete_list_value(
-        self,
-        return_type: GraphQLList[GraphQLOutputType],
-        field_details_list: list[Any],
-        info: Any,
-        path: Path,
-        result: Any,
-        position_context: Any,
-    ) -> AwaitableOrValue[list[Any]]:
-        """Return the elements of a list in the answer."""
-        item = return_type.of_type
-        kind: Any = getattr(item, "of_type", item)
-        if type(result) is list and is_object_type(kind):
-            selected = self.collect_subfields(kind, field_details_list).grouped_field_set
-            plan = self._plan(kind, selected)
-            if plan is not None:
-                self.context_value.budget.answer(len(plan) * len(result))
-            if plan is not None and all(type(element) is dict for element in result):
-                objects = [_read(plan, element) for element in result]
-                if None not in objects:
-                    return objects
-        return super().complete_list_value(
-            return_type, field_details_list, info, path, result, position_context
-        )
-
-    def _plan(self, parent_type: GraphQLObjectType, selected: dict[str, list[Any]]) -> _Plan | None:
-        """Return how to read the selected fields, None if one of them needs graphql-core. Plans are
-        cached by the identity of the selection, which lives as long as the executor."""
-        plans: dict[int, _Plan | None] = self.__dict__.setdefault("_plans", {})
-        try:
-            return plans[id(selected)]
-        except KeyError:
-            plan = plans[id(selected)] = _plan_of(parent_type, selected)
-            return plan
-
 
 def _stand_in(kind: Any) -> Any:
     """Return the value of a non-null field that a stored aspect lacks; None for an entity."""
@@ -549,31 +492,6 @@ def _stand_in(kind: Any) -> Any:
     if is_object_type(kind):
         return None if kind.interfaces else {}
     return _STAND_INS.get(kind.name)
-
-
-def _plan_of(parent_type: GraphQLObjectType, selected: dict[str, list[Any]]) -> _Plan | None:
-    plan = []
-    for response_name, details in selected.items():
-        name = details[0].node.name.value
-        field = parent_type.fields.get(name)
-        if field is None or field.resolve is not None or field.args:
-            return None
-        nullable = not is_non_null_type(field.type)
-        kind = field.type if nullable else getattr(field.type, "of_type", None)
-        if not is_scalar_type(kind) or kind.name not in _PLAIN:
-            return None
-        plan.append((response_name, name, _PLAIN[kind.name], nullable))
-    return tuple(plan)
-
-
-def _read(plan: _Plan, value: dict[str, Any]) -> dict[str, Any] | None:
-    fields = {}
-    for response_name, name, kind, nullable in plan:
-        field_value = value.get(name)
-        if type(field_value) is not kind and not (field_value is None and nullable):
-            return None
-        fields[response_name] = field_value
-    return fields
 
 
 _log = logging.getLogger("explorer.server")
@@ -712,7 +630,7 @@ class Executor:
             context_value=session,
             variable_values=variables,
             operation_name=operation,
-            executor_class=PlainExecutor,
+            executor_class=CatalogExecutor,
         )
         if not isinstance(result, ExecutionResult):
             result = await result
