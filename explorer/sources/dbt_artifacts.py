@@ -40,7 +40,12 @@ from explorer.sources.source import (
     lineage_aspect,
     read_text,
 )
-from explorer.sources.sql_lineage import KnownTables, QueryLineage, read_lineage
+from explorer.sources.sql_lineage import (
+    KnownTables,
+    QueryLineage,
+    lineage_reason,
+    read_lineage,
+)
 from explorer.stewardship.dbt_project import artifact_path, read_file, read_settings, strings_in
 
 _PLATFORM: Final = "urn:li:dataPlatform:dbt"
@@ -464,12 +469,13 @@ class _Reader:
                 continue
             width = len(node.types) or None if node.kind == "model" else None
             lineage = read_lineage(node.sql, self.dialect, tables, node.relation[:-1], width)
+            if (reason := lineage_reason(lineage)) is not None:
+                self.skip(node.id, reason)
             if lineage.problem is not None:
-                self.skip(node.id, f"no column lineage: {lineage.problem}")
                 continue
             lineages[key] = lineage
             if not node.types:
-                node.inferred = lineage.names
+                node.inferred = [name for name in lineage.names if name != "*"]
                 tables.add(node.relation, node.columns)
         if uncompiled:
             self.skip(
@@ -491,8 +497,9 @@ class _Reader:
         ]
         selection = ", ".join(f"{expression} as c{at}" for at, expression in enumerate(expressions))
         lineage = read_lineage(f"select {selection} from {relation}", self.dialect, tables, ())
+        if (reason := lineage_reason(lineage)) is not None:
+            self.skip(node.id, reason)
         if lineage.problem is not None:
-            self.skip(node.id, f"no column lineage: {lineage.problem}")
             return None
         return replace(lineage, names=node.columns)
 

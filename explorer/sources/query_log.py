@@ -622,8 +622,8 @@ class _Reader:
                 self._names[key], resolved = session.references
                 self._readings[key, near, resolved] = reading
         for number, part in enumerate(reading.parts):
-            if part.lineage.problem is not None:
-                self.problems.setdefault(key, (statement.place, part.lineage.problem, part.text))
+            if (reason := part.problem) is not None:
+                self.problems.setdefault(key, (statement.place, reason, part.text))
             if number not in reading.settled and self._note_made(part, session, name):
                 reading.settled.add(number)
             if statement.at is not None:

@@ -13,12 +13,12 @@ from explorer.sources.sql_lineage import (
     Path,
     QueryLineage,
     abbreviate_statement,
+    hide_values,
+    mark_duplicates,
     open_expression,
-    open_problem,
     parse_statement,
     query_of,
     reading,
-    require_names,
     require_sqlglot,
     sql_dialect,
     table_path,
@@ -71,11 +71,20 @@ class StatementLineage:
     is_view: bool = False
     lineage: QueryLineage = field(default_factory=QueryLineage)
 
+    @property
+    def problem(self) -> str | None:
+        """Why the statement is not understood, or which of its columns are not traced."""
+        if self.lineage.problem is not None:
+            return self.lineage.problem
+        names = self.target_columns if self.target is not None else None
+        untraced = self.lineage.describe_gaps(names)
+        return None if untraced is None else f"not traced: {untraced}"
+
 
 @dataclass(frozen=True, slots=True)
 class CatalogTables:
     """The tables of the catalog that a script may name: their columns, their URNs by path, and the
-    field paths of columns where these differ from the plain name."""
+    field paths of columns where these differ from the plain names, joined by dots."""
 
     tables: KnownTables
     urns: dict[Path, Urn]
@@ -109,17 +118,17 @@ def find_tables(catalog: Catalog, sql: str, dialect: str) -> CatalogTables:
 
 
 def read_tables(catalog: Catalog, urns: Sequence[Urn]) -> CatalogTables:
-    """Return datasets as tables that queries can read, with their columns but without the fields of
+    """Return datasets as tables that queries can read, with their columns and the fields of
     structs. Makes one request per 150 datasets."""
     tables = CatalogTables(KnownTables(), {})
     for urn, entity in catalog.entities(urns, ["schemaMetadata"]).items():
-        path, columns = tuple(urn.name.split(".")), list[str]()
+        path, columns, fields = tuple(urn.name.split(".")), list[str](), list[str]()
         for column in entity.schema:
-            if len(column.path.names) == 1:
-                columns.append(column.path.name)
-                if column.path.name != column.path.raw:
-                    tables.fields[path, column.path.name] = column.path.raw
-        tables.tables.add(path, columns)
+            name = ".".join(column.path.names)
+            (columns if len(column.path.names) == 1 else fields).append(name)
+            if name != column.path.raw:
+                tables.fields[path, name] = column.path.raw
+        tables.tables.add(path, columns, fields)
         tables.urns[path] = urn
     return tables
 
@@ -187,9 +196,11 @@ class DatabaseSession:
         with reading(lineage.lineage):
             statement = _parse(text, self.dialect)
             self.references = self._names(statement)
-            return self._read(statement, lineage)
-        if lineage.lineage.problem is not None:
-            lineage.lineage.problem = open_problem(lineage.lineage.problem, text, self.dialect)
+            parts = self._read(statement, lineage)
+            for part in parts:
+                hide_values(part.lineage, text, self.dialect)
+            return parts
+        hide_values(lineage.lineage, text, self.dialect)
         return [_without_itself(lineage)]
 
     def _read(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
@@ -217,7 +228,7 @@ class DatabaseSession:
                 return self._rename(statement, part)
             case exp.Copy(this=exp.Query() as query):
                 return self._query(query, part)
-            case exp.Query():
+            case exp.Query() | exp.Pivot():
                 return self._query(statement, part)
             case exp.Execute():
                 raise NotUnderstood("the procedure that it calls is not analysed")
@@ -292,8 +303,9 @@ class DatabaseSession:
         first = query
         while isinstance(first, exp.SetOperation | exp.Subquery):
             first = first.this
-        into = first.args.get("into")
-        first.set("into", None)
+        into = first.args.get("into") if isinstance(first, exp.Select) else None
+        if into is not None:
+            first.set("into", None)
         if into is not None and isinstance(into.this, exp.Table):
             return self._make(into.this, [], query, part, is_own=bool(into.args.get("temporary")))
         self.trace(query_of(query), part.lineage)
@@ -360,18 +372,16 @@ class DatabaseSession:
         part.target = path = table_path(target) if is_own else self.path_of(target)
         lineage, part.is_new = part.lineage, True
         self.trace(query, lineage)
-        if not columns:
-            require_names(lineage.names)
+        if columns:
+            lineage.fit(len(columns))
+        else:
+            mark_duplicates(lineage)
             # Tracing folds names to lower case; restore the case in the statement.
             folded = {name.casefold(): name for name in names}
             columns = [folded.get(name, name) for name in lineage.names]
-        if len(columns) != len(lineage.columns):
-            raise NotUnderstood(
-                f"the query has {len(lineage.columns)} columns where the table has {len(columns)}"
-            )
         names_by_key = {name.casefold(): name for name in self.columns(path)} if not is_own else {}
         part.target_columns = [names_by_key.get(name.casefold(), name) for name in columns]
-        self._add(path, columns, is_own=is_own)
+        self._add(path, [name for name in columns if name != "*"], is_own=is_own)
         return [_without_itself(part)]
 
     def _add(self, path: Path, columns: Sequence[str], *, is_own: bool) -> None:
@@ -397,11 +407,8 @@ class DatabaseSession:
         if statement.args.get("by_name"):
             column_names = part.lineage.names
         columns = self._target_columns(target, path, column_names, part.lineage.names)
-        if len(columns) != len(part.lineage.columns):
-            raise NotUnderstood(
-                f"the query has {len(part.lineage.columns)} columns where the table has "
-                f"{len(columns)}"
-            )
+        if columns is not part.lineage.names:
+            part.lineage.fit(len(columns))
         sources = dict(zip(columns, part.lineage.columns, strict=True))
         for column, more in self._on_conflict(statement, target, sources):
             sources[column] = tuple(sorted({*sources.get(column, ()), *more}))
@@ -526,18 +533,24 @@ class DatabaseSession:
         `reads` has each query with the columns that its result columns are written to."""
         part.target = target
         sources_by_column: dict[str, dict[tuple[Path, str], None]] = {}
+        gaps_by_column: dict[str, dict[str, None]] = {}
         for query, columns in reads:
             lineage = QueryLineage()
-            try:
-                self.trace(query, lineage)
-            finally:
-                part.lineage.tables = list(dict.fromkeys((*part.lineage.tables, *lineage.tables)))
-                for path, used in lineage.used.items():
-                    part.lineage.used.setdefault(path, {}).update(used)
-            for column, sources in zip(columns, lineage.columns, strict=False):
+            self.trace(query, lineage)
+            part.lineage.tables = list(dict.fromkeys((*part.lineage.tables, *lineage.tables)))
+            part.lineage.notes = list(dict.fromkeys((*part.lineage.notes, *lineage.notes)))
+            for path, used in lineage.used.items():
+                part.lineage.used.setdefault(path, {}).update(used)
+            for at, (column, sources) in enumerate(zip(columns, lineage.columns, strict=False)):
                 sources_by_column.setdefault(column, {}).update(dict.fromkeys(sources))
+                if at in lineage.gaps:
+                    gaps_by_column.setdefault(column, {})[lineage.gaps[at]] = None
         part.target_columns = list(sources_by_column)
         part.lineage.columns = [tuple(sorted(sources)) for sources in sources_by_column.values()]
+        part.lineage.gaps = {
+            part.target_columns.index(column): "; ".join(gaps)
+            for column, gaps in gaps_by_column.items()
+        }
         return [_without_itself(part)]
 
 

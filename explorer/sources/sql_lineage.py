@@ -1,23 +1,29 @@
 """Trace the result columns of SQL queries to the columns of tables, with sqlglot, and determine the
 columns of a table from the statement or query that defines it.
 
-Nothing is guessed: either every result column is traced to existing columns, or the statement is
-reported as not understood, with the reason. The tables that it certainly reads are returned in both
-cases.
+Nothing is guessed: a result column is traced to existing columns, or reported with the reason why
+it cannot be. The tables that a statement certainly reads are returned in any case.
 """
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from explorer.errors import InvalidInput, MissingExtra
+from explorer.sources.column_tracer import (
+    ColumnTrace,
+    ColumnTracer,
+    ResultColumn,
+    SourceColumn,
+    fit,
+)
 from explorer.sources.source import ColumnSources, DatasetWriter, SkippedPart, TableDefinition
 
 if TYPE_CHECKING:
-    from sqlglot.lineage import Node
     from sqlglot.optimizer.scope import Scope
 
 Path = tuple[str, ...]
@@ -76,13 +82,15 @@ class KnownTables:
     ) -> None:
         self._below = below
         self._columns: dict[Path, Sequence[str]] = {}
+        self._fields: dict[Path, Sequence[str]] = {}
         self._by_end: dict[Path, list[Path]] = {}
         self._resolutions: dict[tuple[Path, Path], tuple[Path | None, bool]] = {}
         for path, columns in tables:
             self.add(path, columns)
 
-    def add(self, path: Path, columns: Sequence[str]) -> None:
-        """Add a table, or replace its columns if it is already known."""
+    def add(self, path: Path, columns: Sequence[str], fields: Sequence[str] = ()) -> None:
+        """Add a table, or replace its columns if it is already known. `fields` are those of
+        structs, as `column.field`."""
         if path not in self._columns:
             self._resolutions.clear()
             folded = tuple(part.casefold() for part in path)
@@ -90,6 +98,13 @@ class KnownTables:
                 self._by_end.setdefault(folded[start:], []).append(path)
         if self._columns.get(path) != columns:
             self._columns[path] = columns
+        self._fields[path] = fields
+
+    def fields(self, path: Path) -> Sequence[str]:
+        """Return the known fields of structs in a table, as `column.field`."""
+        if path in self._columns or self._below is None:
+            return self._fields.get(path, ())
+        return self._below.fields(path)
 
     def columns(self, path: Path) -> Sequence[str]:
         """Return the columns of a table, empty if it or its columns are not known. A table that is
@@ -194,16 +209,61 @@ class QueryLineage:
     """What a query reads.
 
     `tables` are the tables. `columns` has, for each column of the result by position, the columns
-    of tables that it is made from, and `names` the names of these result columns. `used` has, by
-    table, the columns that occur anywhere in the query. `problem` is the reason if the query was
-    not understood completely; `columns` and `names` are then empty.
+    of tables that it is made from, and `names` the names of these result columns, in lower
+    case; `*` stands for any number of columns that are not known. `gaps` has, by position, the
+    reason why a column is not traced, or not completely, and `notes` what else is not understood.
+    `used` has, by table, the columns that occur anywhere in the query. `problem` is the reason if
+    nothing of the query was understood; `columns` and `names` are then empty.
     """
 
     tables: list[Path] = field(default_factory=list)
-    columns: list[tuple[tuple[Path, str], ...]] = field(default_factory=list)
+    columns: list[tuple[SourceColumn, ...]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     problem: str | None = None
     used: dict[Path, dict[str, None]] = field(default_factory=dict)
+    gaps: dict[int, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, column: ResultColumn) -> None:
+        """Add a result column."""
+        if column.trace.reasons:
+            self.gaps[len(self.columns)] = "; ".join(column.trace.reasons)
+        elif column.is_open:
+            self.gaps[len(self.columns)] = "its * selects columns whose names are not known"
+        self.columns.append(() if column.is_open else tuple(sorted(column.trace.sources)))
+        self.names.append(column.name)
+
+    def fit(self, width: int) -> None:
+        """Replace each `*` with as many columns as are missing, so that there are `width`. Raises
+        `NotUnderstood` if the query has another number of columns."""
+        columns = fit(
+            [
+                ResultColumn(
+                    name,
+                    ColumnTrace(frozenset(sources), (self.gaps[at],) if at in self.gaps else ()),
+                    name == "*",
+                )
+                for at, (name, sources) in enumerate(zip(self.names, self.columns, strict=True))
+            ],
+            width,
+        )
+        if len(columns) != width:
+            raise NotUnderstood(f"the query has {len(columns)} columns where {width} are expected")
+        self.columns, self.names, self.gaps = [], [], {}
+        for column in columns:
+            self.add(column)
+
+    def describe_gaps(self, names: Sequence[str] | None = None) -> str | None:
+        """Return which columns are not traced, or not completely, each with the reason, and what
+        else is not understood; `None` if everything is. `names` are those of the columns if they
+        differ from those of the query."""
+        by_reason: dict[str, list[str]] = {}
+        labels = self.names if names is None else names
+        for at, reason in sorted(self.gaps.items()):
+            by_reason.setdefault(reason, []).append(labels[at] if at < len(labels) else f"{at + 1}")
+        notes = [note for note in self.notes if not any(note in reason for reason in by_reason)]
+        parts = [f"{', '.join(columns)}: {reason}" for reason, columns in by_reason.items()]
+        return "; ".join(dict.fromkeys((*parts, *notes))) or None
 
 
 def read_lineage(
@@ -221,12 +281,20 @@ def read_lineage(
         statement = parse_statement(sql, sql_dialect(dialect))
         query = query_of(statement)
         trace_query(query, sql_dialect(dialect), tables, near, lineage)
-        require_names(lineage.names)
-        if width is not None and width != len(lineage.columns):
-            raise NotUnderstood(
-                f"the query has {len(lineage.columns)} columns where the view has {width}"
-            )
+        if width is not None:
+            lineage.fit(width)
+        else:
+            mark_duplicates(lineage)
     return lineage
+
+
+def mark_duplicates(lineage: QueryLineage) -> None:
+    """Report the columns of a created table that have the same name, and remove their sources."""
+    counts = Counter(lineage.names)
+    for at, name in enumerate(lineage.names):
+        if counts[name] > 1 and name != "*":
+            lineage.gaps[at] = "two of its columns have the same name"
+            lineage.columns[at] = ()
 
 
 @contextmanager
@@ -249,7 +317,7 @@ def reading(lineage: QueryLineage) -> Iterator[None]:
     finally:
         _log.setLevel(level)
     if lineage.problem is not None:
-        lineage.columns, lineage.names = [], []
+        lineage.columns, lineage.names, lineage.gaps = [], [], {}
 
 
 def open_statement(sql: str, dialect: str) -> str | None:
@@ -296,18 +364,27 @@ def _without_values(sql: str, dialect: str) -> tuple[str, list[str]] | None:
     return "".join(parts).rstrip("; "), quoted
 
 
-def open_problem(problem: str, sql: str, dialect: str) -> str:
-    """Return the problem of a statement without the values in it.
+def hide_values(lineage: QueryLineage, sql: str, dialect: str) -> None:
+    """Remove the values of a statement from what is told of its lineage.
 
     Values in double quotes, which the dialect takes for names of columns, are replaced with `?`.
     For a statement of which only two words may be shown, the part that quotes it is removed.
     """
-    if not _OPEN.match(sql):
-        return problem.partition(" near ")[0]
+    if lineage.problem is not None and not _OPEN.match(sql):
+        lineage.problem = lineage.problem.partition(" near ")[0]
+    if lineage.problem is None and not lineage.gaps:
+        return
     _, values = _without_values(sql, dialect) or ("", [])
-    for value in values:
-        problem = re.sub(re.escape(f"'{value}'"), "?", problem, flags=re.IGNORECASE)
-    return problem
+
+    def hide(text: str) -> str:
+        for value in values:
+            text = re.sub(re.escape(f"'{value}'"), "?", text, flags=re.IGNORECASE)
+        return text
+
+    lineage.problem = None if lineage.problem is None else hide(lineage.problem)
+    lineage.gaps = {at: hide(reason) for at, reason in lineage.gaps.items()}
+    folded = {value.casefold() for value in values}
+    lineage.names = ["?" if name in folded else name for name in lineage.names]
 
 
 def abbreviate_statement(sql: str, dialect: str) -> str:
@@ -438,8 +515,7 @@ def _is_too_deep(tokens: Iterable[Any]) -> bool:
 
 def query_of(statement: Any) -> Any:
     """Return the query that a statement is, or that its `CREATE` or `INSERT` contains, together
-    with the CTEs of the statement. Raises `NotUnderstood` if there is none, or if a CTE changes
-    data."""
+    with the CTEs of the statement. Raises `NotUnderstood` if there is none."""
     from sqlglot import exp
 
     query = statement
@@ -449,11 +525,8 @@ def query_of(statement: Any) -> Any:
             with_ctes(query, statement.args.get("with_"))
     if isinstance(query, exp.Subquery):
         query = query.unnest()
-    if not isinstance(query, exp.Query):
+    if not isinstance(query, exp.Query | exp.Pivot):
         raise NotUnderstood(f"it is a {type(query).__name__}, not a query")
-    for cte in query.find_all(exp.CTE):
-        if not isinstance(cte.this, exp.Query):
-            raise NotUnderstood(f"it changes data in the WITH part {cte.alias}")
     return query
 
 
@@ -468,103 +541,24 @@ def with_ctes(query: Any, outer: Any) -> None:
     query.set("with_", outer)
 
 
-def require_names(names: Sequence[str]) -> None:
-    """Raise `NotUnderstood` if two columns of a created table have the same name."""
-    if len(set(names)) < len(names):
-        raise NotUnderstood("two of its columns have the same name")
-
-
 def trace_query(
     query: Any, dialect: str, tables: KnownTables, near: Path, lineage: QueryLineage
 ) -> None:
-    """Add what a query reads to a lineage. The query is modified. Raises `NotUnderstood` and the
-    errors of sqlglot."""
-    from sqlglot import exp
-    from sqlglot.optimizer.qualify import qualify
-    from sqlglot.optimizer.scope import build_scope
-    from sqlglot.schema import MappingSchema
+    """Add what a query reads to a lineage. Raises the errors of sqlglot."""
 
-    if query.find(exp.Columns):
-        raise NotUnderstood("it has COLUMNS(…), which selects columns by a pattern")
-    _inline_windows(query)
-    references = {
-        id(physical_table): (physical_table, table_path(physical_table))
-        for physical_table in physical_tables(query)
-    }
-    # All names are now in lower case and quoted, so that no dialect's rules of case apply to them.
-    for identifier in query.find_all(exp.Identifier):
-        identifier.set("this", identifier.name.casefold())
-        identifier.set("quoted", True)
-    schema: dict[str, object] = {}
-    paths_by_label: dict[str, Path] = {}
-    missing: list[str] = []
-    for table, parts in references.values():
-        is_in_file = dialect == "sqlite" and parts[0].casefold() == "main"
-        path = tables.find(parts[1:] or parts if is_in_file else parts, near)
-        if path is None:
-            missing.append(".".join(parts))
-            continue
-        if path not in lineage.tables:
-            lineage.tables.append(path)
-        # A label is never the name of a CTE.
-        label = f"table {len(paths_by_label)}"
-        paths_by_label[label] = path
-        columns = tables.columns(path)
-        if not columns:
-            raise NotUnderstood(f"the columns of {'.'.join(path)} are not known")
-        schema[label] = folded = {column.casefold(): "unknown" for column in columns}
-        if len(folded) < len(columns):
-            raise NotUnderstood(f"columns of {'.'.join(path)} differ only in the case of letters")
-        rename_table(table, label)
-    if missing:
-        raise NotUnderstood(f"it reads {', '.join(dict.fromkeys(missing))}, which is not known")
-    for column in query.find_all(exp.Column):
-        column.set("db", None)
-        column.set("catalog", None)
-    mapping = MappingSchema(schema, dialect=dialect, normalize=False)
-    query = qualify(query, dialect=dialect, schema=mapping)
-    _join_laterals(query)
-    _trace(query, build_scope(query), mapping, dialect, tables, paths_by_label, lineage)
+    def find_table(name: Path) -> tuple[Path, Sequence[str], Sequence[str]] | None:
+        is_in_file = dialect == "sqlite" and name[0].casefold() == "main"
+        path = tables.find(name[1:] or name if is_in_file else name, near)
+        return None if path is None else (path, tables.columns(path), tables.fields(path))
 
-
-def _join_laterals(query: Any) -> None:
-    """Replace LATERAL and APPLY subqueries with plain ones, since sqlglot does not trace the
-    columns of the former. Columns in them are already qualified; a column that is computed from a
-    neighbouring table is not traced."""
-    from sqlglot import exp
-
-    for lateral in list(query.find_all(exp.Lateral)):
-        if not isinstance(lateral.this, exp.Subquery):
-            continue
-        plain = exp.Subquery(this=lateral.this.this, alias=lateral.args.get("alias"))
-        if lateral.arg_key == "laterals":
-            select = lateral.parent
-            lateral.pop()
-            select.append("joins", exp.Join(this=plain))
-        else:
-            lateral.replace(plain)
-
-
-def _inline_windows(query: Any) -> None:
-    """Copy the partitions and orders of `WINDOW` clauses into the functions that name them, so that
-    their columns are traced too."""
-    from sqlglot import exp
-
-    for select in query.find_all(exp.Select):
-        defined = {window.name.casefold(): window for window in select.args.get("windows") or ()}
-        for window in select.find_all(exp.Window) if defined else ():
-            definition = defined.get(window.text("alias").casefold())
-            if definition is not None and definition is not window:
-                for part in ("partition_by", "order"):
-                    clause = definition.args.get(part)
-                    if clause is not None and not window.args.get(part):
-                        is_list = isinstance(clause, list)
-                        window.set(
-                            part,
-                            [expression.copy() for expression in clause]
-                            if is_list
-                            else clause.copy(),
-                        )
+    tracer = ColumnTracer(dialect, find_table)
+    columns = tracer.read(query)
+    lineage.tables += [path for path in tracer.tables if path not in lineage.tables]
+    for path, names in tracer.used.items():
+        lineage.used.setdefault(path, {}).update(names)
+    lineage.notes += [f"it reads {name}, which is not known" for name in tracer.missing]
+    for column in columns:
+        lineage.add(replace(column, name=column.name.casefold()))
 
 
 def physical_tables(query: Any) -> Iterator[Any]:
@@ -605,87 +599,21 @@ def table_path(table: Any) -> Path:
     )
 
 
-def _trace(
-    query: Any,
-    scope: "Scope | None",
-    schema: Any,
-    dialect: str,
-    tables: KnownTables,
-    paths_by_label: Mapping[str, Path],
-    lineage: QueryLineage,
-) -> None:
-    from sqlglot import exp
-    from sqlglot.lineage import lineage as trace
-    from sqlglot.optimizer.scope import build_scope
-
-    if scope is None:
-        raise NotUnderstood("it is not a query")
-    exact = {
-        label: {name.casefold(): name for name in tables.columns(path)}
-        for label, path in paths_by_label.items()
-    }
-    _note_used(scope, paths_by_label, exact, lineage)
-    names = [select.alias_or_name for select in query.selects]
-    if any(select.is_star for select in query.selects):
-        raise NotUnderstood("it has a * that cannot be resolved")
-    labels = names
-    if len(set(names)) < len(names):
-        # sqlglot traces columns by name, so each one gets a unique name.
-        labels = [f"column {number}" for number in range(len(names))]
-        first = query
-        while isinstance(first, exp.SetOperation | exp.Subquery):
-            first = first.this
-        for label, select in zip(labels, list(first.selects), strict=True):
-            expr = exp.alias_(select.unalias().copy(), label, quoted=True)
-            select.replace(expr)
-        scope = build_scope(query)
-    nodes = trace(None, query, schema, dialect=dialect, scope=scope, trim_selects=False, copy=False)
-    for name, label in zip(names, labels, strict=True):
-        sources: dict[tuple[Path, str], None] = {}
-        for leaf in _leaves(nodes[label]):
-            # The names of the table and the column in a leaf are both quoted.
-            column = leaf.name.rpartition('"."')[2].removesuffix('"').replace('""', '"')
-            table = leaf.source.name if isinstance(leaf.source, exp.Table) else ""
-            if column not in exact.get(table, {}):
-                raise NotUnderstood(f"the column {leaf.name} cannot be traced")
-            sources[paths_by_label[table], exact[table][column]] = None
-        lineage.columns.append(tuple(sorted(sources)))
-        lineage.names.append(name)
-
-
-def _note_used(
-    top: "Scope",
-    paths_by_label: Mapping[str, Path],
-    exact: Mapping[str, Mapping[str, str]],
-    lineage: QueryLineage,
-) -> None:
-    from sqlglot import exp
-
-    for scope in top.traverse():
-        for column in scope.columns:
-            source = scope.sources.get(column.table)
-            label = source.name if isinstance(source, exp.Table) else ""
-            if column.name in exact.get(label, {}):
-                name = exact[label][column.name]
-                lineage.used.setdefault(paths_by_label[label], {})[name] = None
-
-
-def _leaves(node: "Node") -> "Iterator[Node]":
-    """Yield the columns of tables below a node, and placeholders, which are unresolved columns.
-    Raises `NotUnderstood` for an unresolved `*`."""
-    from sqlglot import exp
-
-    for leaf in node.walk():
-        if isinstance(leaf.expression, exp.Table | exp.Placeholder):
-            yield leaf
-        elif isinstance(leaf.expression, exp.Star):
-            raise NotUnderstood("it has a * that cannot be resolved")
+def lineage_reason(lineage: QueryLineage, names: Sequence[str] | None = None) -> str | None:
+    """Return what a person is told of a lineage that is not complete, `None` for a complete one."""
+    if lineage.problem is not None:
+        return f"no column lineage: {lineage.problem}"
+    untraced = lineage.describe_gaps(names)
+    return None if untraced is None else f"not traced: {untraced}"
 
 
 def add_tables(writer: DatasetWriter, tables: Sequence[TableDefinition], dialect: str) -> None:
-    """Add the tables of a database to an inventory, views with their lineage. A view whose query is
-    not understood completely has no column lineage and is listed as skipped."""
-    known_tables = KnownTables((table.path, table.names) for table in tables)
+    """Add the tables of a database to an inventory, views with their lineage. A view is listed as
+    skipped with the columns that are not traced, or with the reason if none is."""
+    known_tables = KnownTables()
+    for table in tables:
+        fields = [column.path for column in table.columns or () if column.is_nested]
+        known_tables.add(table.path, table.names, fields)
     for table in tables:
         if not table.definition or table.columns is None:
             writer.add(table)
@@ -694,9 +622,8 @@ def add_tables(writer: DatasetWriter, tables: Sequence[TableDefinition], dialect
         lineage = read_lineage(
             table.definition, dialect, known_tables, schema_path, len(table.names)
         )
-        if lineage.problem is not None:
+        if (reason := lineage_reason(lineage, table.names)) is not None:
             subject = writer.delimiter.join(table.path)
-            reason = f"no column lineage: {lineage.problem}"
             writer.inventory.skipped.append(SkippedPart(subject, reason))
         columns = (
             ColumnSources(own, tuple((writer.dataset(path), column) for path, column in sources))

@@ -411,7 +411,7 @@ def test_sql_that_is_not_understood_is_told_and_loses_nothing_else(project: Proj
     nodes[2]["compiled_code"] = "select nothing_of_that_name from wh.main.stg_orders"
     found = read(project(nodes))
     assert [one.subject for one in found.skipped] == ["model.shop.mart"]
-    assert found.skipped[0].reason.startswith("no column lineage: ")
+    assert found.skipped[0].reason.startswith("not traced: nothing_of_that_name: ")
     mart = aspects_of(found.proposals, "wh.main.mart")["upstreamLineage"]
     assert [one["dataset"] for one in mart["upstreams"]] == [dataset("dbt", "wh.main.stg_orders")]
     assert column_lineage(mart) == {}

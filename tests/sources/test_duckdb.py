@@ -87,6 +87,29 @@ def test_views_have_lineage_to_the_column_across_schemas(lake: Path) -> None:
     assert len(column_lineage(everything)) == 11
 
 
+def test_a_view_is_traced_to_fields_of_structs_beside_what_the_catalog_lacks(
+    lake: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "towns.csv").write_text("zip,mayor\n1,Zoe\n")
+    with duckdb.connect(str(lake)) as connection:
+        connection.execute(
+            "create view towns as select c.name, c.address.place.town as town, f.mayor"
+            f" from sales.customers c join read_csv('{tmp_path}/towns.csv') f"
+            " on f.zip = c.address.place.zip"
+        )
+    found = open_source(str(lake), SourceOptions()).read(quiet)
+    assert column_lineage(aspects_of(found.proposals, "lake.main.towns")["upstreamLineage"]) == {
+        "towns.name": ["customers.name"],
+        "towns.town": ["customers.address.place.town"],
+    }
+    assert [(one.subject, one.reason) for one in found.skipped] == [
+        (
+            "lake.main.towns",
+            "not traced: mayor: it reads read_csv(…), whose columns are not known",
+        )
+    ]
+
+
 def test_only_the_schemas_asked_for_are_read(lake: Path) -> None:
     found = open_source(str(lake), SourceOptions(schemas=("sal*",))).read(quiet)
     assert {one.urn.name for one in found.proposals if one.urn.entity_type == "dataset"} == {

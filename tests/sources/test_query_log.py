@@ -118,6 +118,33 @@ def test_a_script_gives_lineage_through_the_tables_that_it_makes(
     assert cat.timeseries(table(schema, "orders"), "datasetUsageStatistics").values == ()
 
 
+def test_a_table_function_or_unknown_table_does_not_hide_what_else_a_query_reads(
+    command: Run, cat: Catalog, schema: str, tmp_path: Path
+) -> None:
+    path = history(
+        tmp_path / f"{schema}_log.csv",
+        schema,
+        [
+            (
+                "create table daily as select g.day, sum(o.total + n.fee) as worth"
+                " from generate_series(date '2026-01-01', date '2026-02-01') as g(day)"
+                " left join orders o on o.id = g.day left join nowhere n on n.id = o.id group by 1",
+                "ANA",
+                "2026-03-01 10:00:00",
+                "1",
+            ),
+        ],
+    )
+    ran = command("add", str(path), "--dialect", "duckdb", "--json")
+    assert ran.code == 0, ran
+    (skipped,) = json.loads(ran.out)["skipped"]
+    reason = "not traced: worth: it reads nowhere, which is not known (create table daily"
+    assert skipped["reason"].startswith(reason)
+    assert lineage(cat, table(schema, "daily")) == ({"orders"}, {"worth": ["orders.total"]})
+    (use,) = cat.timeseries(table(schema, "orders"), "datasetUsageStatistics").values
+    assert use["totalSqlQueries"] == 1
+
+
 def test_a_history_gives_the_use_of_each_day(
     command: Run, cat: Catalog, schema: str, tmp_path: Path
 ) -> None:

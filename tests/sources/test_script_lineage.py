@@ -76,6 +76,26 @@ def test_people_read_a_line_a_column(loaded: Run, tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_not_traced_is_told_column_by_column(loaded: Run, tmp_path: Path) -> None:
+    script = tmp_path / "view.sql"
+    script.write_text(
+        "create view v as select o.id, o.total + n.fee as due from orders o, nowhere n"
+    )
+    told = "not traced: it reads nowhere, which is not known"
+    ran = loaded("lineage", "--sql", str(script), "--dialect", "duckdb")
+    assert ran.code == 1
+    assert [line.split() for line in ran.out.splitlines()] == [
+        ["1", "v", "from", "wh.main.orders"],
+        ["id", "←", "orders.id"],
+        ["due", "←", "orders.total;", *told.split(" ")],
+    ]
+    assert "line 1: not traced: due: it reads nowhere, which is not known (create view" in ran.err
+    ran = loaded("lineage", "--sql", str(script), "--dialect", "duckdb", "--json")
+    (found,) = json.loads(ran.out)
+    assert found["columns"]["id"] == [{"urn": dataset("duckdb", "wh.main.orders"), "column": "id"}]
+    assert found["untraced"] == {"due": "it reads nowhere, which is not known"}
+
+
 def test_wrong_use_is_told(loaded: Run, tmp_path: Path) -> None:
     assert "give a URN, or a file" in loaded("lineage").err
     assert "must be given together" in loaded("lineage", "--sql", "x.sql").err

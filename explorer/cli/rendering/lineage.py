@@ -890,8 +890,12 @@ def print_statements(
         )
         line = Text(f"{lineage.line:>5} ", "dim")
         console.print(line, line_text(target, "bold"), Text("from"), line_text(upstreams))
-        for name, sources in zip(lineage.target_columns, lineage.lineage.columns, strict=True):
+        columns = zip(lineage.target_columns, lineage.lineage.columns, strict=True)
+        for at, (name, sources) in enumerate(columns):
             source_columns = ", ".join(f"{path[-1]}.{column}" for path, column in sources)
+            gap = lineage.lineage.gaps.get(at)
+            if gap is not None:
+                source_columns += f"{'; ' if sources else ''}not traced: {gap}"
             console.print(
                 Text("      "),
                 line_text(name),
@@ -927,7 +931,10 @@ def _statement_as_json(
             ]
             for name, sources in columns
         },
-        "problem": statement.lineage.problem,
+        "untraced": {
+            statement.target_columns[at]: reason for at, reason in statement.lineage.gaps.items()
+        },
+        "problem": statement.problem,
     }
 
 
@@ -936,14 +943,11 @@ def _table_label(path: "TablePath", catalog_tables: "CatalogTables") -> str:
 
 
 def print_unparsed(statements: Sequence["StatementLineage"]) -> int:
-    """Print the statements that could not be parsed, and return their number."""
-    problems = [lineage for lineage in statements if lineage.lineage.problem is not None]
+    """Print the statements that could not be parsed, or not completely, and return their number."""
+    problems = [lineage for lineage in statements if lineage.problem is not None]
     for problem in problems:
-        note(
-            line_text(
-                f"line {problem.line}: cannot be parsed: {problem.lineage.problem} ({problem.text})"
-            )
-        )
+        reason = "" if problem.lineage.problem is None else "cannot be parsed: "
+        note(line_text(f"line {problem.line}: {reason}{problem.problem} ({problem.text})"))
     count = f"{len(statements) - len(problems):,} of {len(statements):,} statements parsed"
     note(count if statements else "the script has no statement that reads or writes tables")
     return len(problems)
