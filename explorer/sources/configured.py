@@ -67,11 +67,14 @@ def name_from(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class SeenEntity:
     """What a run wrote for an entity: its aspects, a checksum of its measured values, and in
-    `given` its owners, tags and terms, each prefixed by its aspect."""
+    `given` its labels, such as owners and tags, each prefixed by its aspect. `own` has those that
+    the entity has only because of this source; a label that people gave before, or took off and
+    gave again, is not one of them."""
 
-    aspects: tuple[str, ...]
+    aspects: tuple[str, ...] = ()
     measured: int | None = None
     given: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +83,31 @@ class SeenState:
     since. An entity in both was being hidden when a run or removal was interrupted."""
 
     seen: Mapping[str, SeenEntity] = field(default_factory=dict)
-    gone: frozenset[str] = frozenset()
+    gone: Mapping[str, SeenEntity] = field(default_factory=dict)
+
+    def find(self, urn: str) -> SeenEntity | None:
+        """Return what was last written for an entity, also if it has disappeared since."""
+        return self.seen.get(urn) or self.gone.get(urn)
 
     def encode(self) -> str:
         """Return the state as text: compressed JSON in Base64."""
         shapes: dict[tuple[str, ...], int] = {}
-        entities = {
-            urn: [shapes.setdefault(entity.aspects, len(shapes)), entity.measured]
-            for urn, entity in sorted(self.seen.items())
-        }
-        value = {"shapes": list(shapes), "seen": entities, "gone": sorted(self.gone)}
-        value["given"] = {
-            urn: sorted(entity.given) for urn, entity in self.seen.items() if entity.given
+        seen, gone = (
+            {
+                urn: [shapes.setdefault(entity.aspects, len(shapes)), entity.measured]
+                for urn, entity in sorted(entities.items())
+            }
+            for entities in (self.seen, self.gone)
+        )
+        entities = {**self.gone, **self.seen}
+        value = {
+            "shapes": list(shapes),
+            "seen": seen,
+            "gone": gone,
+            "given": {
+                urn: sorted(entity.given) for urn, entity in entities.items() if entity.given
+            },
+            "own": {urn: sorted(entity.own) for urn, entity in entities.items() if entity.own},
         }
         return base64.b64encode(zlib.compress(orjson.dumps(value), 9)).decode()
 
@@ -101,19 +117,29 @@ class SeenState:
         try:
             value = orjson.loads(zlib.decompress(base64.b64decode(text, validate=True)))
             shapes = [tuple(shape) for shape in value["shapes"]]
-            assignments = value.get("given") or {}
-            entities = {
-                str(urn): SeenEntity(shapes[shape], measured, frozenset(assignments.get(urn, ())))
-                for urn, (shape, measured) in value["seen"].items()
-            }
-            return cls(entities, frozenset(value["gone"]))
+            given, own = (value.get(name) or {} for name in ("given", "own"))
+            # Disappeared entities were a list of their URNs before what they had was stored.
+            gone = (
+                value["gone"] if isinstance(value["gone"], dict) else dict.fromkeys(value["gone"])
+            )
+            shapes.append(())
+            seen, gone = (
+                {
+                    str(urn): SeenEntity(
+                        shapes[shape],
+                        measured,
+                        frozenset(given.get(urn, ())),
+                        frozenset(own.get(urn, ())),
+                    )
+                    for urn, (shape, measured) in (
+                        (urn, written or (-1, None)) for urn, written in entities.items()
+                    )
+                }
+                for entities in (value["seen"], gone)
+            )
+            return cls(seen, gone)
         except (ValueError, zlib.error, KeyError, IndexError, TypeError, AttributeError) as error:
             raise InvalidInput("the saved state of the last run cannot be read") from error
-
-    def merge(self, other: "SeenState") -> "SeenState":
-        """Return the union of both states; for entities in both, this one's entry wins."""
-        entities = {**other.seen, **self.seen}
-        return SeenState(entities, self.gone | other.gone)
 
     def count(self, entity_type: str) -> int:
         """Return the number of entities of a type in the last run."""
@@ -385,6 +411,17 @@ def find_shared_urns(
         if source.is_own and source.name != name and not source.is_supplement
         for urn in source.state.seen.keys() & own_urns
     }
+
+
+def find_labels(sources: Iterable[ConfiguredSource], name: str) -> dict[str, frozenset[str]]:
+    """Return the labels that entities have because of other sources, by URN."""
+    labels: dict[str, frozenset[str]] = {}
+    for source in sources:
+        if source.is_own and source.name != name:
+            for urn, entity in source.state.seen.items():
+                if entity.own:
+                    labels[urn] = labels.get(urn, frozenset()) | entity.own
+    return labels
 
 
 def schema_changes(

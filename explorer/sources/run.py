@@ -34,6 +34,7 @@ from explorer.sources.configured import (
     SeenEntity,
     SeenState,
     SourceRun,
+    find_labels,
     find_shared_urns,
     find_source,
     read_sources,
@@ -57,11 +58,14 @@ _COMMON: Final = frozenset(
         *("dataProcessInstance", "form", "role"),
     )
 )
-# Lists that people also add to: a run adds the source's elements and removes none.
+# Lists of labels, which people also change, with what identifies their elements. A run adds those
+# of the source, and removes those that an earlier run added and that the source no longer has.
 _SHARED: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "globalTags": ("tags", ("tag",)),
     "glossaryTerms": ("terms", ("urn",)),
     "ownership": ("owners", ("owner", "type", "typeUrn")),
+    "institutionalMemory": ("elements", ("url", "description")),
+    "domains": ("domains", ()),
 }
 
 
@@ -74,7 +78,8 @@ class ManyRemovals(InvalidInput):
 class RunPlan:
     """What a run would change. `effects` has what happens to each entity, `writes` the changes in
     order, `before` the source as configured so far, `None` for a new one, and `drift` how its
-    tables changed since the last run."""
+    tables changed since the last run. `labels_of_others` has the labels that entities have because
+    of other sources."""
 
     source: ConfiguredSource
     inventory: Inventory
@@ -83,6 +88,12 @@ class RunPlan:
     writes: list[Proposal] = field(default_factory=list)
     state: SeenState = field(default_factory=SeenState)
     drift: list[DriftEntry] = field(default_factory=list)
+    labels_of_others: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def last(self) -> SeenState:
+        """What the last run saw; empty for a new source."""
+        return self.before.state if self.before else SeenState()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -172,13 +183,12 @@ def plan_run(
     ):
         reason = f": {inventory.skipped[0].reason}" if inventory.skipped else ""
         raise InvalidInput(f"{source.location} has no tables{reason}; nothing was added")
-    plan = RunPlan(configured, inventory, before)
+    sources = read_sources(catalog)
+    plan = RunPlan(configured, inventory, before, labels_of_others=find_labels(sources, name))
     if source.is_supplement:
         _compare_supplement(catalog, plan, progress)
         return plan
-    sources = read_sources(catalog)
-    last = before.state if before else SeenState()
-    _compare(catalog, plan, find_shared_urns(sources, name, last.seen), progress)
+    _compare(catalog, plan, find_shared_urns(sources, name, plan.last.seen), progress)
     if source.shares_datasets:
         return plan
     proposed = {proposal.urn for proposal in inventory.proposals}
@@ -204,15 +214,11 @@ def _compare(
     """Determine what happens to each entity. Entities that other sources, those in
     `sources_by_urn`, also provide are not hidden."""
     proposed = _by_entity(plan.inventory.proposals)
-    last = plan.before.state if plan.before else SeenState()
+    last = plan.last
     unreadable = _unreadable(plan.inventory, last)
-    missing = [
-        urn
-        for urn in last.seen
-        if Urn.parse(urn) not in proposed and urn not in unreadable and urn not in sources_by_urn
-    ]
+    missing = [urn for urn in last.seen if Urn.parse(urn) not in proposed and urn not in unreadable]
     names = sorted(
-        {proposal.aspect for proposal in plan.inventory.proposals} | {"status"} | _find_drops(last)
+        {proposal.aspect for proposal in plan.inventory.proposals} | {"status"} | _aspects_of(last)
     )
     aspects = [name for name in names if not _is_measured(name)]
     entities: dict[str, SeenEntity] = {urn: last.seen[urn] for urn in unreadable}
@@ -224,36 +230,47 @@ def _compare(
             effect, writes, state = _differences(
                 stored.get(urn),
                 changes,
-                last.seen.get(text),
+                last.find(text),
+                plan.labels_of_others.get(text, frozenset()),
                 unread=plan.inventory.unread.get(urn, ()),
                 # An entity that the last run showed and that is hidden now was hidden by a person.
                 shows=text not in last.seen or text in last.gone,
             )
             plan.effects[urn] = effect
             plan.writes += writes
-            if urn.entity_type not in _COMMON:
+            if urn.entity_type not in _COMMON or state.own:
                 entities[text] = state
             if plan.before is not None and _is_dataset(urn):
                 plan.drift += _drift(urn, effect, stored.get(urn), changes)
         done += len(part)
         progress("compared", done, total)
-    stored = catalog.entities(missing, ["status"]) if missing else {}
+    stored = catalog.entities(missing, ["status", *_SHARED]) if missing else {}
+    gone = dict(last.gone)
     for urn in map(Urn.parse, missing):
-        entity = stored.get(urn)
+        entity, text = stored.get(urn), str(urn)
+        is_hidden = urn.entity_type not in _COMMON and text not in sources_by_urn
+        if is_hidden:
+            gone[text] = last.seen[text]
         if entity is None or not entity.exists:
             continue
-        plan.effects[urn] = "gone"
-        if _is_dataset(urn):
-            plan.drift.append(DriftEntry(str(urn), "table gone"))
-        if not _is_removed(entity):
-            plan.writes.append(Proposal(urn, "status", {"removed": True}))
-    plan.state = SeenState(entities, (last.gone | set(missing)) - entities.keys())
+        if is_hidden:
+            plan.effects[urn] = "gone"
+            if _is_dataset(urn):
+                plan.drift.append(DriftEntry(text, "table gone"))
+            if not _is_removed(entity):
+                plan.writes.append(Proposal(urn, "status", {"removed": True}))
+        elif writes := _remove_labels(entity, last.seen[text], plan.labels_of_others.get(text, ())):
+            plan.effects[urn] = "changed"
+            plan.writes += writes
+    plan.state = SeenState(
+        entities, {urn: entity for urn, entity in gone.items() if urn not in entities}
+    )
 
 
 def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> None:
     """Determine what is new for entities of other sources. Lineage is added to theirs; of measured
     values, only days are written for which the catalog has none or fewer queries."""
-    last = plan.before.state if plan.before else SeenState()
+    last = plan.last
     entities = dict(last.seen)
     proposed = _by_entity(plan.inventory.proposals)
     done, total = 0, len(proposed)
@@ -268,7 +285,9 @@ def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> 
                 replace(proposal, value=_join_lineage(entity.raw(proposal.aspect), proposal.value))
                 for proposal in proposals
             ]
-            _, writes, state = _differences(entity, [*proposals, *_measurements(changes)], before)
+            others = plan.labels_of_others.get(str(urn), frozenset())
+            proposals += _measurements(changes)
+            _, writes, state = _differences(entity, proposals, before, others)
             writes = [write for write in writes if not _is_measured(write.aspect) and write.value]
             if before is None or before.measured != state.measured:
                 writes += _new_points(catalog, urn, _measurements(changes))
@@ -363,21 +382,27 @@ def _by_entity(proposals: Iterable[Proposal]) -> dict[Urn, list[Proposal]]:
     return proposals_by_urn
 
 
-def _find_drops(last: SeenState) -> set[str]:
-    return {name for entity in last.seen.values() for name in entity.aspects}
+def _aspects_of(last: SeenState) -> set[str]:
+    return {
+        name
+        for entities in (last.seen, last.gone)
+        for entity in entities.values()
+        for name in entity.aspects
+    }
 
 
 def _unreadable(inventory: Inventory, last: SeenState) -> set[str]:
     """Return the datasets of the last run that may be in parts that could not be read and, if there
-    are any, all missing containers, since one of them may hold these datasets."""
+    are any, all missing containers, since one of them may hold these datasets, and all missing
+    entities that sources share."""
     prefixes = tuple(part.prefix for part in inventory.skipped if part.prefix)
     if not prefixes:
         return set()
     urns = {proposal.urn for proposal in inventory.proposals}
     missing = [urn for urn in map(Urn.parse, last.seen) if urn not in urns]
     datasets = {str(urn) for urn in missing if _is_dataset(urn) and urn.name.startswith(prefixes)}
-    containers = {str(urn) for urn in missing if urn.entity_type == "container"}
-    return datasets | containers if datasets else set()
+    others = {str(urn) for urn in missing if urn.entity_type in ("container", *_COMMON)}
+    return datasets | others if datasets else set()
 
 
 def _is_removed(entity: Entity | None) -> bool:
@@ -388,16 +413,19 @@ def _differences(
     stored: Entity | None,
     proposals: Sequence[Proposal],
     last: SeenEntity | None,
+    others: Collection[str],
     *,
     unread: Iterable[str] = (),
     shows: bool = True,
 ) -> tuple[Effect, list[Proposal], SeenEntity]:
     """Return what happens to an entity, the changes to write, and the state to record for it.
-    `unread` aspects stay unchanged; a soft-deleted entity is shown again only if `shows`."""
+    `others` are the labels that it has because of other sources. `unread` aspects stay unchanged; a
+    soft-deleted entity is shown again only if `shows`."""
     exists = stored is not None and stored.exists
-    before = last.given if last and exists else frozenset[str]()
+    before = last if last and exists else SeenEntity()
     writes: list[Proposal] = []
-    for proposal in proposals:
+    labels, rest = _split_labels(proposals)
+    for proposal in rest:
         if _is_measured(proposal.aspect):
             continue
         if proposal.aspect == "status" and _is_removed(stored) and not shows:
@@ -405,19 +433,28 @@ def _differences(
         stored_value = stored.raw(proposal.aspect) if stored else None
         if proposal.change != "UPSERT":
             writes += [proposal] if _has_effect(proposal, stored_value) else []
-            continue
-        value = _keep_others_entries(proposal.aspect, stored_value, proposal.value, before)
-        if value is not None and (stored_value is None or _plain(stored_value) != _plain(value)):
-            writes.append(replace(proposal, value=value))
+        elif stored_value is None or _plain(stored_value) != _plain(proposal.value):
+            writes.append(proposal)
     measured = [proposal for proposal in proposals if _is_measured(proposal.aspect)]
     checksum = zlib.crc32(orjson.dumps(list(map(_content, measured)))) if measured else None
-    unread_aspects = set(last.aspects).intersection(unread) if last else set[str]()
+    unread_aspects = set(before.aspects).intersection(unread)
     aspects = tuple(sorted({proposal.aspect for proposal in proposals} | unread_aspects))
-    upserted = (proposal for proposal in proposals if proposal.change == "UPSERT")
-    elements = (
-        text for proposal in upserted for text in _elements_by_key(proposal.aspect, proposal.value)
-    )
-    state = SeenEntity(aspects, checksum, frozenset(elements))
+    given, own = set[str](), set[str]()
+    for aspect in _SHARED:
+        if aspect in unread_aspects:
+            given |= _of_aspect(before.given, aspect)
+            own |= _of_aspect(before.own, aspect)
+            continue
+        label_proposal = labels.get(aspect) or Proposal(proposals[0].urn, aspect, {})
+        stored_value = stored.raw(aspect) if stored else None
+        value, own_labels = _merge_labels(
+            aspect, stored_value, label_proposal.value, before, others
+        )
+        given |= _elements_by_key(aspect, label_proposal.value).keys()
+        own |= own_labels
+        if value is not None:
+            writes.append(replace(label_proposal, value=value))
+    state = SeenEntity(aspects, checksum, frozenset(given), frozenset(own))
     if last and stored:
         # Aspects that the source no longer has: a view that became a table has no definition.
         dropped = [name for name in last.aspects if name not in (*aspects, *_SHARED)]
@@ -467,36 +504,111 @@ def _plain(value: Any) -> Any:
     return [_plain(part) for part in value] if isinstance(value, list) else value
 
 
-def _elements_by_key(aspect: str, value: Any) -> dict[str, Any]:
-    """Return the elements of a list that people also add to, by a text that identifies each; empty
-    for any other aspect."""
-    if aspect not in _SHARED or not value:
-        return {}
-    name, keys = _SHARED[aspect]
-    return {
-        " ".join((aspect, *(str(element.get(key) or "") for key in keys))): element
-        for element in value.get(name) or ()
-    }
+def _split_labels(
+    proposals: Iterable[Proposal],
+) -> tuple[dict[str, Proposal], list[Proposal]]:
+    """Return the proposals of labels by aspect, joined into one for each, and the other proposals.
+    A patch that only adds labels is a proposal of these."""
+    labels: dict[str, Proposal] = {}
+    rest: list[Proposal] = []
+    for proposal in proposals:
+        value = _proposed_labels(proposal)
+        if value is None:
+            rest.append(proposal)
+            continue
+        if proposal.aspect in labels:
+            elements = _elements_by_key(proposal.aspect, labels[proposal.aspect].value)
+            elements |= _elements_by_key(proposal.aspect, value)
+            value = {**value, _SHARED[proposal.aspect][0]: list(elements.values())}
+        labels[proposal.aspect] = replace(proposal, change="UPSERT", value=value)
+    return labels, rest
 
 
-def _keep_others_entries(
-    aspect: str, stored: Mapping[str, Any] | None, value: Any, before: Collection[str]
-) -> Any:
-    """Return the value to write. For a list that people also add to, this is the stored list with
-    the missing elements added; elements in `before` that are no longer stored were removed by a
-    person and stay removed. `None` if nothing is added."""
-    if aspect not in _SHARED:
-        return value
-    name, _ = _SHARED[aspect]
-    elements_by_key = _elements_by_key(aspect, stored)
-    added = [
-        element
-        for key, element in _elements_by_key(aspect, value).items()
-        if key not in {*elements_by_key, *before}
-    ]
-    if not added:
+def _proposed_labels(proposal: Proposal) -> dict[str, Any] | None:
+    """Return the value with the labels that a proposal gives, or `None` if it is not one of labels,
+    or also removes some."""
+    if proposal.aspect not in _SHARED or proposal.change not in ("UPSERT", "PATCH"):
         return None
-    return {**(stored or value), name: [*((stored or {}).get(name) or ()), *added]}
+    if proposal.change == "UPSERT":
+        return dict(proposal.value)
+    patcher = Patcher(load_registry())
+    try:
+        patch = read_patch(proposal.value)
+        if any(operation.op != "add" for operation in patch.operations):
+            return None
+        empty = patcher.start(proposal.aspect, _STAMP)
+        return dict(patcher.apply(proposal.aspect, empty, patch, _STAMP))
+    except CatalogError:
+        # The write reports why the patch cannot be applied.
+        return None
+
+
+def _element_key(aspect: str, element: Any) -> str:
+    _, keys = _SHARED[aspect]
+    parts = [str(element.get(key) or "") for key in keys] if keys else [str(element)]
+    return " ".join((aspect, *parts))
+
+
+def _elements_by_key(aspect: str, value: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the labels in the value of an aspect, by a text that identifies each."""
+    name, _ = _SHARED[aspect]
+    elements = (value or {}).get(name) or ()
+    return {_element_key(aspect, element): element for element in elements}
+
+
+def _of_aspect(labels: Iterable[str], aspect: str) -> set[str]:
+    return {label for label in labels if label.startswith(f"{aspect} ")}
+
+
+def _merge_labels(
+    aspect: str,
+    stored: Mapping[str, Any] | None,
+    proposed: Mapping[str, Any],
+    last: SeenEntity,
+    others: Collection[str],
+) -> tuple[dict[str, Any] | None, set[str]]:
+    """Return the value to write, `None` if nothing changes, and the labels in it that the entity
+    has only because of the source.
+
+    The proposed labels are added to the stored ones, but for those that the last run gave and a
+    person removed. Those that the entity had because of the source and that are no longer proposed
+    are removed, unless it also has them because of `others`. An entity keeps the domain that
+    somebody else gave it.
+    """
+    name, _ = _SHARED[aspect]
+    stored_elements, elements = _elements_by_key(aspect, stored), _elements_by_key(aspect, proposed)
+    dropped = _of_aspect(last.own, aspect) - elements.keys() - set(others)
+    added = elements.keys() - stored_elements.keys() - last.given
+    if aspect == "domains" and stored_elements.keys() - dropped:
+        added = set()
+    own = {
+        label
+        for label in elements
+        if label in added
+        or (
+            label in stored_elements
+            and (label in last.own or (label in others and label not in last.given))
+        )
+    }
+    if not added and not dropped & stored_elements.keys():
+        return None, own
+    kept = [
+        element
+        for element in (stored or {}).get(name) or ()
+        if _element_key(aspect, element) not in dropped
+    ]
+    new = [element for label, element in elements.items() if label in added]
+    return {**(stored or proposed), name: [*kept, *new]}, own
+
+
+def _remove_labels(stored: Entity, last: SeenEntity, others: Collection[str]) -> list[Proposal]:
+    """Return the changes that remove the labels which an entity has only because of a source."""
+    values = {
+        aspect: _merge_labels(aspect, stored.raw(aspect), {}, last, others)[0] for aspect in _SHARED
+    }
+    return [
+        Proposal(stored.urn, aspect, value) for aspect, value in values.items() if value is not None
+    ]
 
 
 def run_source(
@@ -515,23 +627,19 @@ def run_source(
     # The entities are recorded before anything is written, so that they belong to this source even
     # if the run is interrupted. Checksums of measured values are not recorded yet, so that the next
     # run writes the values that this one did not.
-    last = plan.before.state if plan.before else SeenState()
-    # Neither are new owners, tags and terms, so that one that was not written does not look as if a
-    # person had removed it.
+    last = plan.last
     entities_at_start = {
-        urn: replace(entity, measured=None, given=_before(last, urn))
+        urn: replace(_unwritten(last, urn, entity), measured=None)
+        if urn not in last.seen
+        else replace(last.seen[urn], own=last.seen[urn].own | entity.own)
         for urn, entity in plan.state.seen.items()
     }
-    source = replace(plan.source, state=last.merge(SeenState(entities_at_start, plan.state.gone)))
+    state = SeenState({**last.seen, **entities_at_start}, {**last.gone, **plan.state.gone})
+    source = replace(plan.source, state=state)
     _record(catalog, source, run)
     written_count, refused = 0, list[RefusedChange]()
     changes = [_of_run(write, run) for write in plan.writes]
-    merged = ("upstreamLineage",) if plan.source.is_supplement else tuple(_SHARED)
-    own = {
-        (proposal.urn, proposal.aspect): proposal
-        for proposal in plan.inventory.proposals
-        if proposal.aspect in merged and proposal.change == "UPSERT"
-    }
+    own = _merged_values(plan)
     try:
         for part in in_chunks(_entity_batches(changes), _BATCH):
             batch = [proposal for group in part for proposal in group]
@@ -541,7 +649,7 @@ def run_source(
             progress("written", written_count + len(refused), len(changes))
         failed = {str(change.urn) for change in refused}
         entities = {
-            urn: replace(entity, given=_before(last, urn)) if urn in failed else entity
+            urn: _unwritten(last, urn, entity) if urn in failed else entity
             for urn, entity in plan.state.seen.items()
         }
         state = SeenState(entities, plan.state.gone)
@@ -557,38 +665,59 @@ def run_source(
     return RunOutcome(run.id, plan, written_count, tuple(refused))
 
 
-def _before(last: SeenState, urn: str) -> frozenset[str]:
-    return last.seen[urn].given if urn in last.seen else frozenset()
+def _unwritten(last: SeenState, urn: str, entity: SeenEntity) -> SeenEntity:
+    """Return what is recorded of an entity whose labels may not have been written: one that was not
+    does not look as if a person had removed it, and one that was is not taken for a person's."""
+    before = last.find(urn) or SeenEntity()
+    return replace(entity, given=before.given, own=before.own | entity.own)
+
+
+def _merged_values(plan: RunPlan) -> dict[tuple[Urn, str], Any]:
+    """Return the values of labels, and those of lineage for a supplement, that are joined with what
+    the catalog has, by entity and aspect."""
+    values: dict[tuple[Urn, str], Any] = {}
+    for urn, proposals in _by_entity(plan.inventory.proposals).items():
+        labels, rest = _split_labels(proposals)
+        values |= {(urn, aspect): proposal.value for aspect, proposal in labels.items()}
+        if plan.source.is_supplement:
+            lineage = (proposal for proposal in rest if _is_full_value(proposal, "upstreamLineage"))
+            values |= {(urn, proposal.aspect): proposal.value for proposal in lineage}
+    return values
 
 
 def _merge_again(
     catalog: Catalog,
     plan: RunPlan,
-    own: Mapping[tuple[Urn, str], Proposal],
+    own: Mapping[tuple[Urn, str], Any],
     batch: Sequence[Proposal],
 ) -> list[Proposal]:
-    """Return the changes, with lists that people also add to and lineage merged again with the
-    catalog's current values, which may have changed since the plan was made."""
+    """Return the changes, with labels and lineage merged again with the catalog's current values,
+    which may have changed since the plan was made."""
     merged = {
-        (proposal.urn, proposal.aspect) for proposal in batch if proposal.change != "DELETE"
-    } & own.keys()
+        (proposal.urn, proposal.aspect)
+        for proposal in batch
+        if proposal.change == "UPSERT"
+        and (proposal.aspect in _SHARED or (proposal.urn, proposal.aspect) in own)
+    }
     if not merged:
         return list(batch)
     urns = sorted({urn for urn, _ in merged}, key=str)
     stored = catalog.entities(urns, sorted({aspect for _, aspect in merged}))
-    last = plan.before.state if plan.before else SeenState()
     proposals = list[Proposal]()
     for proposal in batch:
         if (key := (proposal.urn, proposal.aspect)) not in merged or proposal.change != "UPSERT":
             proposals.append(proposal)
             continue
-        entity, value = stored.get(proposal.urn), own[key].value
+        entity, text = stored.get(proposal.urn), str(proposal.urn)
         stored_value = entity.raw(proposal.aspect) if entity else None
         if proposal.aspect in _SHARED:
-            before = _before(last, str(proposal.urn)) if entity and entity.exists else frozenset()
-            value = _keep_others_entries(proposal.aspect, stored_value, value, before)
+            last = plan.last.find(text) if entity and entity.exists else None
+            others = plan.labels_of_others.get(text, frozenset())
+            value, _ = _merge_labels(
+                proposal.aspect, stored_value, own.get(key, {}), last or SeenEntity(), others
+            )
         else:
-            value = _join_lineage(stored_value, value)
+            value = _join_lineage(stored_value, own[key])
         if value is not None and (stored_value is None or _plain(stored_value) != _plain(value)):
             proposals.append(replace(proposal, value=value))
     return proposals
@@ -659,11 +788,13 @@ def _run_id(name: str, started_millis: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What is removed with a source. `entities` are those that no other source provides."""
+    """What is removed with a source. `entities` are those that no other source provides;
+    `labels_of_others` has the labels that entities have because of other sources."""
 
     source: ConfiguredSource
     entities: tuple[Urn, ...]
     runs: tuple[Urn, ...]
+    labels_of_others: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def plan_removal(catalog: Catalog, source: ConfiguredSource, *, is_hard: bool) -> Removal:
@@ -672,17 +803,24 @@ def plan_removal(catalog: Catalog, source: ConfiguredSource, *, is_hard: bool) -
     urns_of_source = {} if source.is_supplement else dict.fromkeys(source.state.seen)
     if is_hard:
         urns_of_source |= dict.fromkeys(sorted(source.state.gone))
-    sources_by_urn = find_shared_urns(read_sources(catalog), source.name, urns_of_source)
-    own_urns = [Urn.parse(urn) for urn in urns_of_source if urn not in sources_by_urn]
+    sources = read_sources(catalog)
+    sources_by_urn = find_shared_urns(sources, source.name, urns_of_source)
+    own_urns = [
+        urn
+        for urn in map(Urn.parse, urns_of_source)
+        if urn.entity_type not in _COMMON and str(urn) not in sources_by_urn
+    ]
     # Contents are removed before their containers.
     own_urns.sort(key=lambda urn: urn.entity_type == "container")
-    return Removal(source, tuple(own_urns), tuple(run_urns(catalog, source)))
+    runs = tuple(run_urns(catalog, source))
+    return Removal(source, tuple(own_urns), runs, find_labels(sources, source.name))
 
 
 def remove_source(
     catalog: Catalog, removal: Removal, progress: Callable[[int, int], None], *, is_hard: bool
 ) -> int:
-    """Remove a source with all its entities, and return the number of entities removed.
+    """Remove a source with all its entities and all labels that others have because of it, and
+    return the number of entities removed.
 
     They are soft-deleted, so that their documentation is restored when the source is added again;
     with `is_hard` they are deleted permanently, one to three requests each. Raises a `CatalogError`
@@ -701,14 +839,33 @@ def remove_source(
     else:
         # If the removal is interrupted, the next run shows the hidden entities again.
         state = removal.source.state
-        hidden_urns = state.gone | {str(urn) for urn in urns}
-        _send(catalog, replace(removal.source, state=SeenState(state.seen, hidden_urns)).proposal())
+        hidden = {str(urn): state.find(str(urn)) or SeenEntity() for urn in urns}
+        gone = {**state.gone, **hidden}
+        _send(catalog, replace(removal.source, state=SeenState(state.seen, gone)).proposal())
         visible_urns = [urn for urn in urns if not _is_removed(stored[urn])]
         for part in in_chunks(visible_urns, _BATCH):
-            changes = (Proposal(urn, "status", {"removed": True}) for urn in part)
-            catalog.ingest_batch([change.from_run(run_id, started) for change in changes])
+            hiding = (Proposal(urn, "status", {"removed": True}) for urn in part)
+            catalog.ingest_batch([change.from_run(run_id, started) for change in hiding])
             done += len(part)
             progress(done, len(visible_urns))
+    state = removal.source.state
+    labelled = {
+        Urn.parse(text): entity
+        for text, entity in {**state.gone, **state.seen}.items()
+        if entity.own
+    }
+    for part in in_chunks(
+        sorted(labelled.keys() - (set(urns) if is_hard else set()), key=str), _BATCH
+    ):
+        changes = [
+            change.from_run(run_id, started)
+            for urn, entity in catalog.entities(part, list(_SHARED)).items()
+            for change in _remove_labels(
+                entity, labelled[urn], removal.labels_of_others.get(str(urn), ())
+            )
+        ]
+        if changes:
+            catalog.ingest_batch(changes)
     for urn in (*removal.runs, removal.source.entity):
         catalog.delete(urn)
     return done

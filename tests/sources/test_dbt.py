@@ -446,6 +446,30 @@ def test_a_second_run_changes_nothing_and_a_new_result_is_told(
     assert "fail" in str(health).lower()
 
 
+def test_tags_owners_and_terms_that_the_project_no_longer_has_go(
+    command: Run, cat: Catalog, project: Project
+) -> None:
+    nodes = small()
+    root = project(nodes)
+    assert command("add", str(root)).code == 0
+    urn = Urn.parse(dataset("dbt", "wh.main.stg_orders"))
+    given = (cat.entity(urn).raw("globalTags") or {})["tags"]
+    cat.put(urn, "globalTags", {"tags": [*given, {"tag": "urn:li:tag:ours"}]})
+    nodes[1] |= {"tags": [], "meta": {}}
+    project(nodes)
+    assert command("sources", "run", "shop").code == 0
+    stored = cat.entity(urn)
+    left = [
+        (stored.raw(aspect) or {})[name]
+        for aspect, name in (
+            ("globalTags", "tags"),
+            ("ownership", "owners"),
+            ("glossaryTerms", "terms"),
+        )
+    ]
+    assert left == [[{"tag": "urn:li:tag:ours"}], [], []]
+
+
 def test_exposures_are_dashboards_with_what_they_show(project: Project) -> None:
     found = read(project(small(), **sales()))
     assert found.skipped == []

@@ -51,6 +51,10 @@ class Listed(Source):
     tags: tuple[str, ...] = ()
     kind: str = "postgres"
     failure: Exception | None = None
+    labels: dict[str, Any] = field(default_factory=dict)
+    patched_tags: tuple[str, ...] = ()
+    added_as: str = ""
+    of_term: dict[str, Any] = field(default_factory=dict)
 
     @property
     def location(self) -> str:
@@ -68,10 +72,15 @@ class Listed(Source):
         for table in self.tables:
             view = table.subtype == "View" and table.definition
             writer.add(table, upstreams=[self.urn("orders")] if view else ())
+            urn = writer.dataset(table.path)
             if self.tags:
                 value = {"tags": [{"tag": f"urn:li:tag:{one}"} for one in self.tags]}
-                urn = writer.dataset(table.path)
                 writer.inventory.proposals.append(Proposal(urn, "globalTags", value))
+            for aspect, labels in self.labels.items():
+                writer.inventory.proposals.append(Proposal(urn, aspect, labels))
+            for tag in self.patched_tags:
+                added = {"op": "add", "path": f"/tags/{tag}", "value": {"tag": tag}}
+                writer.inventory.proposals.append(Proposal(urn, "globalTags", [added], "PATCH"))
         return writer.inventory
 
     def urn(self, table: str) -> Urn:
@@ -84,7 +93,7 @@ class Listed(Source):
 
     def plan(self, cat: Catalog) -> RunPlan:
         """Return what a run of it would change."""
-        return plan_run(cat, self.name, self, OPTIONS, quiet)
+        return plan_run(cat, self.added_as or self.name, self, OPTIONS, quiet)
 
     def run(self, cat: Catalog) -> RunPlan:
         """Run it."""
@@ -226,6 +235,170 @@ def test_a_tag_that_a_person_took_off_is_not_put_on_again(cat: Catalog) -> None:
     source.tags = ("nightly", "core", "new")
     source.run(cat)
     assert tags(cat, urn) == ["core", "new"]
+
+
+def test_a_tag_that_the_source_no_longer_has_goes_and_those_of_people_stay(cat: Catalog) -> None:
+    source = Listed("untagged", tags=("nightly", "core", "old"))
+    source.tables = [source.table("orders")]
+    urn = source.urn("orders")
+    # A person gave one of them before, takes one off and gives it again later, and adds another.
+    write(cat, urn, "globalTags", {"tags": [{"tag": "urn:li:tag:core"}]})
+    source.run(cat)
+    kept = [{"tag": f"urn:li:tag:{one}"} for one in ("core", "nightly", "mine")]
+    write(cat, urn, "globalTags", {"tags": kept})
+    source.run(cat)
+    write(cat, urn, "globalTags", {"tags": [*kept, {"tag": "urn:li:tag:old"}]})
+    source.run(cat)
+    assert tags(cat, urn) == ["core", "nightly", "mine", "old"]
+    source.tags = ()
+    assert source.run(cat).effects[urn] == "changed"
+    assert tags(cat, urn) == ["core", "mine", "old"]
+    assert source.run(cat).effects[urn] == "unchanged"
+
+
+_SIDE = {"time": 0, "actor": "urn:li:corpuser:ann"}
+_ANNA = {"owner": "urn:li:corpuser:anna", "type": "DATAOWNER"}
+_LINK = {"url": "https://example.org/a", "description": "A", "createStamp": _SIDE}
+
+
+@pytest.mark.parametrize(
+    ("aspect", "name", "given", "by_people"),
+    [
+        (
+            "glossaryTerms",
+            "terms",
+            [{"urn": "urn:li:glossaryTerm:a"}],
+            [{"urn": "urn:li:glossaryTerm:b"}],
+        ),
+        ("ownership", "owners", [_ANNA], [{**_ANNA, "owner": "urn:li:corpuser:ben"}]),
+        (
+            "institutionalMemory",
+            "elements",
+            [_LINK],
+            [{**_LINK, "url": "https://example.org/b"}],
+        ),
+    ],
+)
+def test_labels_of_every_kind_go_with_the_source_that_gave_them(
+    cat: Catalog, aspect: str, name: str, given: list[Any], by_people: list[Any]
+) -> None:
+    more = {"auditStamp": _SIDE} if aspect == "glossaryTerms" else {}
+    source = Listed(f"labels-{name}", labels={aspect: {name: given, **more}})
+    source.tables = [source.table("orders")]
+    urn = source.urn("orders")
+    source.run(cat)
+    stored = cat.entity(urn).raw(aspect)
+    assert stored is not None
+    assert len(stored[name]) == 1
+    write(cat, urn, aspect, {**stored, name: [*stored[name], *by_people]})
+    source.labels = {}
+    source.run(cat)
+    (left,) = (cat.entity(urn).raw(aspect) or {})[name]
+    assert left.items() >= by_people[0].items()
+
+
+def test_the_domain_that_a_person_gave_stays_and_that_of_the_source_follows_it(
+    cat: Catalog,
+) -> None:
+    source = Listed("domains", labels={"domains": {"domains": ["urn:li:domain:sales"]}})
+    source.tables = [source.table("orders"), source.table("moved")]
+    source.run(cat)
+    write(cat, source.urn("moved"), "domains", {"domains": ["urn:li:domain:ours"]})
+    source.labels = {"domains": {"domains": ["urn:li:domain:finance"]}}
+    source.run(cat)
+    domains = {
+        one: (cat.entity(source.urn(one)).raw("domains") or {})["domains"]
+        for one in ("orders", "moved")
+    }
+    assert domains == {"orders": ["urn:li:domain:finance"], "moved": ["urn:li:domain:ours"]}
+
+
+def test_tags_that_a_source_adds_with_patches_go_too(cat: Catalog) -> None:
+    source = Listed("patched", patched_tags=("urn:li:tag:a", "urn:li:tag:b"))
+    source.tables = [source.table("orders")]
+    urn = source.urn("orders")
+    write(cat, urn, "globalTags", {"tags": [{"tag": "urn:li:tag:mine"}]})
+    source.run(cat)
+    assert tags(cat, urn) == ["mine", "a", "b"]
+    source.patched_tags = ("urn:li:tag:b",)
+    source.run(cat)
+    assert tags(cat, urn) == ["mine", "b"]
+
+
+def test_a_table_that_comes_back_without_its_tag_does_not_have_it(cat: Catalog) -> None:
+    source = Listed("back", tags=("nightly",))
+    source.tables = [source.table("orders"), source.table("kept")]
+    source.run(cat)
+    table = source.tables.pop(0)
+    source.run(cat)
+    source.tables.append(table)
+    source.tags = ()
+    source.run(cat)
+    assert tags(cat, source.urn("orders")) == []
+
+
+def test_a_tag_that_another_source_gives_too_stays_until_neither_does(
+    cat: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Listed, "shares_datasets", True)
+    sources = [Listed("shared", tags=("nightly", f"of-{one}"), added_as=one) for one in "ab"]
+    for source in sources:
+        source.tables = [source.table("orders")]
+        source.run(cat)
+    first, second = sources
+    urn = first.urn("orders")
+    first.tags = ()
+    first.run(cat)
+    assert tags(cat, urn) == ["nightly", "of-b"]
+    second.run(cat)
+    remove_source(
+        cat,
+        plan_removal(cat, require_source(cat, "b"), is_hard=False),
+        lambda *_: None,
+        is_hard=False,
+    )
+    assert (tags(cat, urn), cat.entity(urn).removed) == ([], False)
+
+
+def test_what_an_interrupted_run_gave_is_taken_off_by_a_later_one(cat: Catalog) -> None:
+    source = Listed("interrupted", tags=("nightly",))
+    source.tables = [source.table("orders")]
+
+    def stop(what: str, _done: int, _total: int | None) -> None:
+        if what == "written":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_source(cat, source.plan(cat), stop)
+    assert tags(cat, source.urn("orders")) == ["nightly"]
+    source.tags = ()
+    source.run(cat)
+    assert tags(cat, source.urn("orders")) == []
+
+
+def test_owners_of_what_sources_share_go_with_the_source_that_gave_them(cat: Catalog) -> None:
+    term = Urn.of("glossaryTerm", "shared-term")
+
+    class Glossary(Listed):
+        def read(self, progress: Progress) -> Inventory:
+            inventory = super().read(progress)
+            inventory.proposals += [
+                Proposal(term, aspect, value) for aspect, value in self.of_term.items()
+            ]
+            return inventory
+
+    info = {"glossaryTermInfo": {"definition": "d", "termSource": "INTERNAL"}}
+    source = Glossary("glossary")
+    source.tables = [source.table("orders")]
+    source.of_term = {**info, "ownership": {"owners": [_ANNA]}}
+    source.run(cat)
+    assert (cat.entity(term).raw("ownership") or {})["owners"] != []
+    source.of_term = info
+    source.run(cat)
+    assert (cat.entity(term).raw("ownership") or {})["owners"] == []
+    source.of_term = {}
+    source.run(cat)
+    assert not cat.entity(term).removed
 
 
 def test_what_was_written_after_the_plan_was_made_is_not_overwritten(cat: Catalog) -> None:
