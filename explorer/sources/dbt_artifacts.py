@@ -6,6 +6,7 @@ metrics, `catalog.json` the types of columns and the sizes of tables, `run_resul
 The URNs are those of DataHub's dbt connector.
 """
 
+import csv
 import json
 import re
 from collections import Counter
@@ -15,15 +16,30 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
 from explorer.errors import InvalidFile, InvalidInput, InvalidUrn
 from explorer.metadata.aspects import schema_value
-from explorer.metadata.fieldpath import column_urn
+from explorer.metadata.fieldpath import column_urn, split_column
 from explorer.metadata.proposal import Proposal, millis_of
 from explorer.metadata.urn import Urn
+from explorer.sources.dbt_sql import (
+    SEMANTIC_MODEL,
+    ModelQuery,
+    ModelTemplates,
+    Node,
+    compiled_logic,
+    depends_on,
+    list_names,
+    read_below,
+    read_compiled,
+    read_mapping,
+    spellings,
+    stored_column_lineage,
+    types_of,
+)
 from explorer.sources.file_folder import file_format
 from explorer.sources.source import (
     ColumnDefinition,
@@ -42,15 +58,18 @@ from explorer.sources.source import (
 )
 from explorer.sources.sql_lineage import (
     KnownTables,
+    NotUnderstood,
     QueryLineage,
     lineage_reason,
     read_lineage,
 )
 from explorer.stewardship.dbt_project import artifact_path, read_file, read_settings, strings_in
 
+if TYPE_CHECKING:
+    from explorer.client import Catalog
+
 _PLATFORM: Final = "urn:li:dataPlatform:dbt"
 _KINDS: Final = ("model", "seed", "snapshot", "source")
-_SEMANTIC_MODEL: Final = "semantic_model"
 _ARTIFACTS: Final = ("manifest", "catalog", "run_results", "sources")
 _MANIFEST: Final = re.compile(r"(.+_)?manifest\.json")
 # Adapters whose names differ from that of the platform in DataHub.
@@ -195,6 +214,15 @@ class DbtArtifacts(Source):
         `InvalidInput` if there is no manifest, and `InvalidFile` if an artifact is not a JSON
         object.
         """
+        return self._read(progress, None)
+
+    def read_for(self, catalog: "Catalog", progress: Progress) -> Inventory:
+        """Return what `read` returns, completed with what the catalog has: the columns of the
+        tables in the warehouse, and those of models that dbt did not compile this time, with their
+        lineage. One request per 150 of these tables and models."""
+        return self._read(progress, catalog)
+
+    def _read(self, progress: Progress, catalog: "Catalog | None") -> Inventory:
         paths = {name: self._path(f"{name}.json") for name in _ARTIFACTS}
         if not paths["manifest"].is_file():
             raise InvalidInput(
@@ -208,7 +236,12 @@ class DbtArtifacts(Source):
                 results = _artifact(self._path("test_results.json"))
                 if _schema_of(results) == "run-results":
                     artifacts["run_results"] = results
-        return _Reader(self.options, artifacts, self.default_name, progress).read()
+        reader = _Reader(self.options, artifacts, self.default_name, progress, catalog)
+        if self.manifest is None:
+            reader.root, reader.settings = self.root, read_settings(self.root)
+        if self.manifest is None or self.manifest.name == "manifest.json":
+            reader.compiled = paths["manifest"].with_name("compiled")
+        return reader.read()
 
     def _path(self, name: str) -> Path:
         if self.manifest is None:
@@ -232,28 +265,21 @@ def _artifact(path: Path) -> dict[str, Any]:
 def _schema_of(artifact: Mapping[str, Any]) -> str | None:
     """Return the kind of an artifact that dbt wrote, such as `manifest`, from the address of its
     schema, `https://schemas.getdbt.com/dbt/manifest/v12.json`."""
-    schema = str(_mapping(artifact, "metadata").get("dbt_schema_version") or "")
+    schema = str(read_mapping(artifact, "metadata").get("dbt_schema_version") or "")
     return schema.split("/")[-2] if schema.count("/") > 1 else None
 
 
 def _project_name(manifest: Mapping[str, Any], path: Path) -> str:
     """Return the name of the project that a manifest is of: that in its metadata, else the package
     of most nodes, else the prefix of the file or its folder."""
-    if name := read_text(_mapping(manifest, "metadata").get("project_name")):
+    if name := read_text(read_mapping(manifest, "metadata").get("project_name")):
         return name
-    nodes = _mapping(manifest, "nodes").values()
-    packages = Counter(read_text(_mapping(node).get("package_name")) for node in nodes)
+    nodes = read_mapping(manifest, "nodes").values()
+    packages = Counter(read_text(read_mapping(node).get("package_name")) for node in nodes)
     del packages[None]
     if packages:
         return str(max(packages, key=packages.__getitem__))
     return path.name.removesuffix("manifest.json").rstrip("_") or path.resolve().parent.name
-
-
-def _mapping(value: Any, *keys: str) -> Mapping[str, Any]:
-    """Return the object at a path of keys, or an empty one if there is none."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
 
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:
@@ -262,86 +288,13 @@ def _mappings(value: Any) -> list[Mapping[str, Any]]:
     return [element for element in elements if isinstance(element, dict)]
 
 
-def _depends_on(value: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the ids of the nodes that a node depends on, without duplicates."""
-    return tuple(dict.fromkeys(strings_in(_mapping(value, "depends_on").get("nodes"))))
+def _datasets_of(columns: Iterable[str]) -> set[str]:
+    """Return the datasets of the URNs of columns."""
+    return {parts[0] for column in columns if (parts := split_column(column)) is not None}
 
 
 def _is_enabled(value: Mapping[str, Any]) -> bool:
-    return _mapping(value, "config").get("enabled") is not False
-
-
-class _Node:
-    """A model, seed, snapshot, source or semantic model of the manifest."""
-
-    def __init__(self, value: Mapping[str, Any], catalog: Mapping[str, Any]) -> None:
-        self.value = value
-        self.id = str(value.get("unique_id"))
-        self.kind = str(value.get("resource_type"))
-        name = value.get("alias") or value.get("name")
-        self.path = _path(value, name)
-        # The table of a source may have another name in the warehouse.
-        self.relation = _path(value, value.get("identifier") or name)
-        self.name = str(value.get("name"))
-        if self.kind == _SEMANTIC_MODEL:
-            # It is no table: its name is its id.
-            self.path = self.relation = (self.id,)
-        self.catalog = catalog
-        self.materialized = str(_mapping(value, "config").get("materialized") or "")
-        self.inferred: list[str] = []
-
-    @property
-    def upstreams(self) -> tuple[str, ...]:
-        """The ids of the nodes that it depends on."""
-        return _depends_on(self.value)
-
-    @property
-    def sql(self) -> str | None:
-        """The compiled SQL, if any."""
-        return read_text(self.value.get("compiled_code") or self.value.get("compiled_sql"))
-
-    @property
-    def code(self) -> str | None:
-        """The SQL or Python as written in the project, if any."""
-        return read_text(self.value.get("raw_code") or self.value.get("raw_sql"))
-
-    @property
-    def types(self) -> dict[str, tuple[str, str | None]]:
-        """The types and comments of its columns in the warehouse, by name and in their order."""
-        columns = (self.catalog.get("columns") or {}).values()
-        ordered_columns = sorted(columns, key=lambda column: column.get("index") or 0)
-        return {
-            column["name"]: (str(column.get("type") or ""), column.get("comment"))
-            for column in ordered_columns
-        }
-
-    @property
-    def documented(self) -> dict[str, Mapping[str, Any]]:
-        """The columns in the project's properties files, by name in lower case."""
-        columns = (self.value.get("columns") or {}).values()
-        return {
-            str(column.get("name")).casefold(): column
-            for column in columns
-            if isinstance(column, dict)
-        }
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of its columns: those in the warehouse or, if they are not known, those of its
-        SQL, followed by documented columns that are not among these."""
-        if self.types:
-            return list(self.types)
-        inferred_keys = {name.casefold() for name in self.inferred}
-        further_names = [
-            str(column["name"])
-            for key, column in self.documented.items()
-            if key not in inferred_keys
-        ]
-        names_by_key = {key: str(column["name"]) for key, column in self.documented.items()}
-        return [
-            *(names_by_key.get(name.casefold(), name) for name in self.inferred),
-            *further_names,
-        ]
+    return read_mapping(value, "config").get("enabled") is not False
 
 
 def _semantic_model(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -354,12 +307,7 @@ def _semantic_model(value: Mapping[str, Any]) -> dict[str, Any]:
                 noun = {"entities": "entity"}.get(kind, kind.removesuffix("s"))
                 about = {"name": name, "data_type": f"{noun}:{mapping.get(key) or 'unknown'}"}
                 columns.setdefault(name, {**mapping, **about})
-    return {**value, "columns": columns, "resource_type": _SEMANTIC_MODEL, "language": "yaml"}
-
-
-def _path(value: Mapping[str, Any], name: Any) -> tuple[str, ...]:
-    parts = (value.get("database"), value.get("schema"), name)
-    return tuple(str(part).replace('"', "") for part in parts if part)
+    return {**value, "columns": columns, "resource_type": SEMANTIC_MODEL, "language": "yaml"}
 
 
 @dataclass(slots=True)
@@ -370,27 +318,33 @@ class _Reader:
     artifacts: Mapping[str, Mapping[str, Any]]
     project: str
     progress: Progress
+    client: "Catalog | None" = None
+    root: Path | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    compiled: Path | None = None
     inventory: Inventory = field(default_factory=Inventory)
-    by_relation: dict[tuple[str, ...], _Node] = field(default_factory=dict)
+    by_relation: dict[tuple[str, ...], Node] = field(default_factory=dict)
 
     def read(self) -> Inventory:
         manifest, catalog = self.artifacts["manifest"], self.artifacts["catalog"]
         values_by_id = {
             key: value
             for part in ("nodes", "sources")
-            for key, value in _mapping(manifest, part).items()
+            for key, value in read_mapping(manifest, part).items()
             if isinstance(value, dict)
         }
-        catalog_nodes = {**_mapping(catalog, "nodes"), **_mapping(catalog, "sources")}
+        catalog_nodes = {**read_mapping(catalog, "nodes"), **read_mapping(catalog, "sources")}
         nodes = {
-            key: _Node(value, _mapping(catalog_nodes.get(key)))
+            key: Node(value, read_mapping(catalog_nodes.get(key)))
             for key, value in values_by_id.items()
             if value.get("resource_type") in _KINDS and _is_enabled(value)
         }
         tests = [value for value in values_by_id.values() if value.get("resource_type") == "test"]
         for key, value in self.entries("semantic_models"):
-            nodes[key] = _Node({**_semantic_model(value), "unique_id": key}, {})
+            nodes[key] = Node({**_semantic_model(value), "unique_id": key}, {})
         self.by_relation = {node.relation: node for node in nodes.values()}
+        self._find_sql(nodes)
+        self._find_columns(nodes)
         lineages = self._lineages(nodes)
         for node in nodes.values():
             self._add(node, nodes, lineages.get(node.id))
@@ -407,7 +361,7 @@ class _Reader:
     def entries(self, part: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the enabled entries of a part of the manifest, by their ids. Entries whose id
         cannot be part of a URN, or which are no objects, are listed as skipped."""
-        for key, value in sorted(_mapping(self.artifacts["manifest"], part).items()):
+        for key, value in sorted(read_mapping(self.artifacts["manifest"], part).items()):
             if not isinstance(value, dict):
                 self.skip(key, "it is not an object; run dbt again")
             elif not _is_valid(Urn.of("dashboard", "dbt", key)):
@@ -418,19 +372,19 @@ class _Reader:
     @property
     def dialect(self) -> str:
         """The adapter of the project's warehouse, empty if it is not known."""
-        return str(_mapping(self.artifacts["manifest"], "metadata").get("adapter_type") or "")
+        return str(read_mapping(self.artifacts["manifest"], "metadata").get("adapter_type") or "")
 
-    def urn(self, node: _Node) -> Urn:
+    def urn(self, node: Node) -> Urn:
         """Return the dataset of a node on the platform dbt."""
         return Urn.dataset("dbt", self._within_instance(*node.path), self.options.env)
 
     def _within_instance(self, *names: str) -> str:
         return ".".join((*filter(None, (self.options.instance,)), *names))
 
-    def _warehouse_urn(self, node: _Node) -> Urn | None:
+    def _warehouse_urn(self, node: Node) -> Urn | None:
         """Return the dataset of a node in the warehouse, or `None` if the node is ephemeral or a
         semantic model, or the adapter is not known."""
-        if not self.dialect or node.materialized == "ephemeral" or node.kind == _SEMANTIC_MODEL:
+        if not self.dialect or node.materialized == "ephemeral" or node.kind == SEMANTIC_MODEL:
             return None
         platform = _WAREHOUSES.get(self.dialect, self.dialect)
         return Urn.dataset(platform, ".".join(node.relation), self.options.env)
@@ -439,7 +393,7 @@ class _Reader:
         """Add a part of the project to the skipped ones, with the reason."""
         self.inventory.skipped.append(SkippedPart(subject, reason))
 
-    def _lineages(self, nodes: Mapping[str, _Node]) -> dict[str, QueryLineage]:
+    def _lineages(self, nodes: Mapping[str, Node]) -> dict[str, QueryLineage]:
         """Return the lineage of every model whose SQL is understood. Models are read in upstream
         order, so that columns which are not in `catalog.json` are known from the upstream SQL."""
         lineages: dict[str, QueryLineage] = {}
@@ -452,43 +406,157 @@ class _Reader:
             order = list(TopologicalSorter(graph).static_order())
         except CycleError:
             order = list(nodes)
-        uncompiled = 0
         for done, key in enumerate(order, start=1):
             self.progress("models", done, len(order))
             node = nodes[key]
-            if node.kind == _SEMANTIC_MODEL:
+            if node.kind == SEMANTIC_MODEL:
                 if (lineage := self._semantic_lineage(node, tables)) is not None:
                     lineages[key] = lineage
                 continue
-            if node.kind not in ("model", "snapshot") or node.value.get("language") == "python":
+            if not node.is_query or node.sql is None or not self.dialect:
                 continue
-            if node.sql is None:
-                uncompiled += 1
-                continue
-            if not self.dialect:
-                continue
-            width = len(node.types) or None if node.kind == "model" else None
-            lineage = read_lineage(node.sql, self.dialect, tables, node.relation[:-1], width)
-            if (reason := lineage_reason(lineage)) is not None:
-                self.skip(node.id, reason)
-            if lineage.problem is not None:
-                continue
-            lineages[key] = lineage
+            lineage = self._lineage(node, nodes, tables)
+            if lineage.problem is None:
+                lineages[key] = lineage
             if not node.types:
-                node.inferred = [name for name in lineage.names if name != "*"]
                 tables.add(node.relation, node.columns)
-        if uncompiled:
-            self.skip(
-                self.project,
-                f"no column lineage of {uncompiled:,} models: their SQL is not compiled; dbt "
-                "compile does that",
-            )
+        self._skip_uncompiled(nodes)
+        self._note_unknown_columns(nodes)
         return lineages
 
-    def _semantic_lineage(self, node: _Node, tables: KnownTables) -> QueryLineage | None:
+    def _lineage(self, node: Node, nodes: Mapping[str, Node], tables: KnownTables) -> QueryLineage:
+        """Return the lineage of a model, and determine its columns if they are not in
+        `catalog.json`."""
+        query = ModelQuery(node, nodes, self.dialect, tables, self.by_relation)
+        width = len(node.types) or None if node.kind == "model" else None
+        lineage = query.read_lineage(width)
+        if lineage.problem is not None and width is not None:
+            without_width = query.read_lineage(None)
+            if without_width.problem is None:
+                self.skip(
+                    node.id,
+                    f"its SQL has {len(without_width.names)} columns where catalog.json has "
+                    f"{width}, and those in both are traced; dbt docs generate updates "
+                    "catalog.json once the model was run",
+                )
+                lineage = without_width
+        if (reason := lineage_reason(lineage)) is not None:
+            self.skip(node.id, reason)
+        if not node.types:
+            node.inferred = lineage.names or query.read_names()
+            if node.materialized == "ephemeral" and lineage.names:
+                node.further_types |= query.infer_types(lineage)
+        return lineage
+
+    def _find_sql(self, nodes: Mapping[str, Node]) -> None:
+        """Find the SQL of models that `manifest.json` does not have compiled, which dbt leaves out
+        unless a command compiles the model: in the folder of compiled SQL, or by rendering its
+        template."""
+        queries = [node for node in nodes.values() if node.is_query]
+        missing = [node for node in queries if node.sql is None]
+        if not missing or not self.dialect:
+            return
+        macros = read_mapping(self.artifacts["manifest"], "macros").values()
+        templates = ModelTemplates(nodes, self.dialect, macros, self.settings)
+        found: dict[str, list[str]] = {}
+        for node in missing:
+            if (sql := read_compiled(self.compiled, node)) is not None:
+                node.sql, node.is_compiled = sql, True
+                found.setdefault("read from target/compiled", []).append(node.name)
+                continue
+            try:
+                node.sql = templates.render(node)
+                found.setdefault("rendered from their templates", []).append(node.name)
+            except NotUnderstood as error:
+                node.problem = str(error)
+        parts = [f"that of {list_names(names)} was {how}" for how, names in found.items()]
+        if parts:
+            self.inventory.notes.append(
+                f"manifest.json has the compiled SQL of {len(queries) - len(missing):,} of "
+                f"{len(queries):,} models; {'; '.join(parts)}"
+            )
+
+    def _skip_uncompiled(self, nodes: Mapping[str, Node]) -> None:
+        """Tell which models have no SQL that can be read, and which of them keep their lineage."""
+        missing = [node for node in nodes.values() if node.is_query and node.sql is None]
+        for node in missing:
+            node.keeps_lineage = bool(stored_column_lineage(node))
+        reason = next((f" ({node.problem})" for node in missing if node.problem), "")
+        kept = [node.name for node in missing if node.keeps_lineage]
+        if kept:
+            self.skip(
+                self.project,
+                f"the column lineage of {list_names(kept)} is that of an earlier run: their SQL is "
+                f"not compiled{reason}; dbt compile does that",
+            )
+        lost = [node.name for node in missing if not node.keeps_lineage]
+        if lost:
+            self.skip(
+                self.project,
+                f"no column lineage of {list_names(lost)}: their SQL is not compiled{reason}; dbt "
+                "compile does that",
+            )
+
+    def _find_columns(self, nodes: Mapping[str, Node]) -> None:
+        """Find the columns of nodes that `catalog.json` does not have: those in the header of a
+        seed, in the warehouse's table in the catalog, and in the catalog for a model that dbt did
+        not compile."""
+        unknown = [
+            node for node in nodes.values() if not node.types and node.kind != SEMANTIC_MODEL
+        ]
+        for node in unknown:
+            path = node.value.get("original_file_path")
+            if node.kind == "seed" and (text := read_below(self.root, path)):
+                header = next(csv.reader(text.splitlines()), [])
+                node.types = {name.strip(): ("", None) for name in header if name.strip()}
+        if self.client is None:
+            return
+        tables = {node.id: urn for node in unknown if (urn := self._warehouse_urn(node))}
+        models = [node for node in nodes.values() if node.is_query and not node.is_compiled]
+        urns = {self.urn(node) for node in models}
+        urns |= {urn for table in tables.values() for urn in spellings(table)}
+        names = ["schemaMetadata", "status", "upstreamLineage", "viewProperties"]
+        entities = self.client.entities(sorted(urns, key=str), names) if urns else {}
+        for node in models:
+            node.stored = entities.get(self.urn(node))
+        for node in unknown:
+            types: dict[str, str] = {}
+            for urn in spellings(tables[node.id]) if node.id in tables else ():
+                types = types or types_of(entities.get(urn))
+            if node.sql is None and node.is_query:
+                types = types or types_of(node.stored)
+            if node.sql is None:
+                node.types = {name: (native, None) for name, native in types.items()} or node.types
+            else:
+                node.further_types = {
+                    name.casefold(): (name, native) for name, native in types.items()
+                }
+
+    def _note_unknown_columns(self, nodes: Mapping[str, Node]) -> None:
+        """Tell of which tables `catalog.json` does not have the columns."""
+        missing = [
+            node
+            for node in nodes.values()
+            if self._warehouse_urn(node) is not None and not node.catalog.get("columns")
+        ]
+        if not missing:
+            return
+        unknown = [node.name for node in missing if not node.columns]
+        text = (
+            f"catalog.json has no columns of {list_names([node.name for node in missing], 'table')}"
+        )
+        if not self.artifacts["catalog"]:
+            text = f"there is no catalog.json with the columns of {len(missing):,} tables"
+        if len(unknown) < len(missing):
+            text += "; they are those in SQL, in properties files and in the catalog"
+        if unknown:
+            text += f"; those of {list_names(unknown, 'table')} are not known"
+        self.inventory.notes.append(f"{text}; dbt docs generate writes them")
+
+    def _semantic_lineage(self, node: Node, tables: KnownTables) -> QueryLineage | None:
         """Return the lineage of a semantic model's fields, whose expressions are SQL over the
         columns of its model."""
-        relation = read_text(_mapping(node.value, "node_relation").get("relation_name"))
+        relation = read_text(read_mapping(node.value, "node_relation").get("relation_name"))
         if not self.dialect or relation is None or not node.columns:
             return None
         fields = node.documented.values()
@@ -503,7 +571,7 @@ class _Reader:
             return None
         return replace(lineage, names=node.columns)
 
-    def _add(self, node: _Node, nodes: Mapping[str, _Node], lineage: QueryLineage | None) -> None:
+    def _add(self, node: Node, nodes: Mapping[str, Node], lineage: QueryLineage | None) -> None:
         urn = self.urn(node)
         aspects: dict[str, Any] = {
             "datasetProperties": self._properties(node),
@@ -517,10 +585,10 @@ class _Reader:
             aspects["viewProperties"] = {
                 "materialized": node.materialized in ("table", "incremental", "snapshot"),
                 "viewLogic": node.code or "",
-                **({"formattedViewLogic": node.sql} if node.sql else {}),
+                **compiled_logic(node),
                 "viewLanguage": str(node.value.get("language") or "sql").upper(),
             }
-        if node.kind == _SEMANTIC_MODEL:
+        if node.kind == SEMANTIC_MODEL:
             aspects["browsePathsV2"] = self.browse_path(node.value)
         warehouse = self._warehouse_urn(node)
         if warehouse is not None:
@@ -551,7 +619,7 @@ class _Reader:
             value["instance"] = f"urn:li:dataPlatformInstance:{instance_key}"
         return value
 
-    def _properties(self, node: _Node) -> dict[str, Any]:
+    def _properties(self, node: Node) -> dict[str, Any]:
         properties = {
             "node_type": node.kind,
             "materialization": node.materialized,
@@ -575,12 +643,13 @@ class _Reader:
         description = description or read_text(node.value.get("source_description"))
         return value | ({"description": description} if description else {})
 
-    def _schema(self, node: _Node) -> dict[str, Any]:
+    def _schema(self, node: Node) -> dict[str, Any]:
         fields = []
         for name in node.columns:
             documentation = node.documented.get(name.casefold(), {})
+            _, further_type = node.further_types.get(name.casefold(), ("", ""))
             native, comment = node.types.get(
-                name, (str(documentation.get("data_type") or ""), None)
+                name, (further_type or str(documentation.get("data_type") or ""), None)
             )
             text = read_text(documentation.get("description")) or read_text(comment)
             labels = _labels(documentation)
@@ -596,8 +665,8 @@ class _Reader:
 
     def _upstreams(
         self,
-        node: _Node,
-        nodes: Mapping[str, _Node],
+        node: Node,
+        nodes: Mapping[str, Node],
         lineage: QueryLineage | None,
         warehouse: Urn | None,
     ) -> dict[str, Any] | None:
@@ -621,17 +690,25 @@ class _Reader:
                 for name, sources in zip(lineage.names, lineage.columns, strict=True)
                 if name.casefold() in names
             ]
-        return lineage_aspect(urn, upstreams, columns, "TRANSFORMED")
+        value = lineage_aspect(urn, upstreams, columns, "TRANSFORMED")
+        if node.keeps_lineage:
+            datasets = set(map(str, upstreams))
+            value["fineGrainedLineages"] = [
+                entry
+                for entry in stored_column_lineage(node)
+                if datasets.issuperset(_datasets_of(entry.get("upstreams") or ()))
+            ]
+        return value
 
     def _add_test(
         self,
         test: Mapping[str, Any],
-        nodes: Mapping[str, _Node],
+        nodes: Mapping[str, Node],
         result: "_Result | None",
     ) -> None:
         if not _is_enabled(test):
             return
-        upstream_ids = _depends_on(test)
+        upstream_ids = depends_on(test)
         about = [nodes[key] for key in upstream_ids if key in nodes]
         tested_node = nodes.get(str(test.get("attached_node")))
         metadata = test.get("test_metadata") or {}
@@ -712,12 +789,12 @@ class _Reader:
             }
         self.add(urn, aspects)
 
-    def _add_freshness(self, nodes: Mapping[str, _Node]) -> None:
+    def _add_freshness(self, nodes: Mapping[str, Node]) -> None:
         for key, result in _results(self.artifacts["sources"]).items():
             if (node := nodes.get(key)) is not None:
                 entity = self.urn(node)
                 custom = {"type": "dbt Freshness", "entity": str(entity)}
-                description, properties = _freshness(_mapping(node.value, "freshness"))
+                description, properties = _freshness(read_mapping(node.value, "freshness"))
                 name = f"{key}_freshness"
                 self._add_assertion(
                     name, {}, entity, custom, description, result, properties, _FRESHNESS_RESULTS
@@ -728,12 +805,12 @@ class _Reader:
         self,
         key: str,
         value: Mapping[str, Any],
-        nodes: Mapping[str, _Node],
+        nodes: Mapping[str, Node],
         metrics: Mapping[str, Urn],
     ) -> None:
         urn = Urn.of("dashboard", "dbt", self._within_instance(key))
         datasets, metric_urns = list[str](), list[str]()
-        for upstream in _depends_on(value):
+        for upstream in depends_on(value):
             if upstream in nodes:
                 datasets.append(str(self.urn(nodes[upstream])))
             elif upstream in metrics:
@@ -788,10 +865,10 @@ class _Reader:
 class _Metrics:
     """The metrics of a project, and the measures in semantic models that they are computed from."""
 
-    def __init__(self, reader: _Reader, nodes: Mapping[str, _Node]) -> None:
+    def __init__(self, reader: _Reader, nodes: Mapping[str, Node]) -> None:
         self.reader = reader
         self.nodes = nodes
-        models = [node for node in nodes.values() if node.kind == _SEMANTIC_MODEL]
+        models = [node for node in nodes.values() if node.kind == SEMANTIC_MODEL]
         # By semantic model and name.
         self.measures = {
             (model.id, name): mapping
@@ -814,7 +891,7 @@ class _Metrics:
     def _urn(self, name: str) -> Urn:
         """Return the metric of a name; its path is the project, within the instance if that has
         another name."""
-        metadata = _mapping(self.reader.artifacts["manifest"], "metadata")
+        metadata = read_mapping(self.reader.artifacts["manifest"], "metadata")
         project = read_text(metadata.get("project_name")) or self.reader.project
         above = self.reader.options.instance
         path = project if above in (None, "", project) else f"{above}.{project}"
@@ -826,9 +903,9 @@ class _Metrics:
             self._add(key, value)
 
     def _add(self, key: str, value: Mapping[str, Any]) -> None:
-        reader, parameters = self.reader, _mapping(value, "type_params")
+        reader, parameters = self.reader, read_mapping(value, "type_params")
         upstreams, derived = dict[str, None](), dict[str, None]()
-        for upstream in _depends_on(value):
+        for upstream in depends_on(value):
             if upstream in self.nodes:
                 upstreams[str(reader.urn(self.nodes[upstream]))] = None
             elif upstream in self.urns:
@@ -875,7 +952,7 @@ class _Metrics:
     def _model_of(self, metric: Mapping[str, Any], measure: str) -> str | None:
         """Return the id of the semantic model that has a measure: of those that the metric depends
         on, else the first of the project."""
-        for model in _depends_on(metric):
+        for model in depends_on(metric):
             if (model, measure) in self.measures:
                 return model
         return next((model for model, name in self.measures if name == measure), None)
@@ -892,7 +969,7 @@ class _Metrics:
         """Return how a metric is computed, as far as the manifest says: the expression of its
         author, the ratio of two others, or the aggregation of its measure. Filters and the window
         are part of it."""
-        parameters = _mapping(metric, "type_params")
+        parameters = read_mapping(metric, "type_params")
         conditions = [*_filters(metric)]
         measures = _references(parameters, _MEASURES)
         author_expression = read_text(parameters.get("expr"))
@@ -916,9 +993,9 @@ class _Metrics:
             expression += f" FILTER (WHERE {_all_of(conditions)})"
         elif conditions:
             notes.append(f"filtered: {_all_of(conditions)}")
-        cumulative = {**parameters, **_mapping(parameters, "cumulative_type_params")}
+        cumulative = {**parameters, **read_mapping(parameters, "cumulative_type_params")}
         window, grain = cumulative.get("window"), read_text(cumulative.get("grain_to_date"))
-        span = _mapping(window)
+        span = read_mapping(window)
         if text := read_text(window) or (span and f"{span.get('count')} {span.get('granularity')}"):
             notes.append(f"cumulative over {text}")
         elif grain:
@@ -933,7 +1010,7 @@ def _references(
     objects with a name, or lists of these."""
     names = list[str]()
     for *above, last in paths:
-        references = _mapping(parameters, *above).get(last)
+        references = read_mapping(parameters, *above).get(last)
         for reference in references if isinstance(references, list) else [references]:
             name = read_text(reference.get("name") if isinstance(reference, dict) else reference)
             names += [name] if name else []
@@ -953,7 +1030,7 @@ def _filters(value: Mapping[str, Any]) -> Iterator[str]:
     texts = [value.get("filter")]
     texts += [
         mapping.get("where_sql_template")
-        for mapping in _mappings(_mapping(value, "filter").get("where_filters"))
+        for mapping in _mappings(read_mapping(value, "filter").get("where_filters"))
     ]
     for text in filter(None, map(read_text, texts)):
         yield _FIELD_TEMPLATE.sub(
@@ -986,7 +1063,7 @@ def _freshness(limits: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     """Return when a source counts as stale, in words and as properties."""
     phrases, properties = [], [("dbt_freshness_test", "true")]
     for key, verb in (("warn_after", "warns"), ("error_after", "fails")):
-        count, period = (_mapping(limits, key).get(part) for part in ("count", "period"))
+        count, period = (read_mapping(limits, key).get(part) for part in ("count", "period"))
         if isinstance(count, int) and isinstance(period, str):
             phrases.append(f"{verb} after {count:,} {period}{'' if count == 1 else 's'}")
             properties += [(f"{key}_count", str(count)), (f"{key}_period", period)]
@@ -995,7 +1072,7 @@ def _freshness(limits: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
 
 def _exposure_owners(value: Mapping[str, Any]) -> list[str]:
     """Return the owners of an exposure: their e-mail addresses or, without any, their names."""
-    owner = _mapping(value, "owner")
+    owner = read_mapping(value, "owner")
     emails = [email.strip() for email in strings_in(owner.get("email")) if email.strip()]
     names = [
         owner_name.strip() for owner_name in strings_in(owner.get("name")) if owner_name.strip()
@@ -1064,7 +1141,7 @@ _MAPPED: Final = frozenset({"owner", "owners", "term", "terms"})
 
 
 def _meta(value: Mapping[str, Any]) -> dict[str, Any]:
-    meta = value.get("meta") or _mapping(value, "config").get("meta") or {}
+    meta = value.get("meta") or read_mapping(value, "config").get("meta") or {}
     return meta if isinstance(meta, dict) else {}
 
 
@@ -1081,7 +1158,7 @@ def _labels(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tags, terms and owners of a node or column, as aspects. Terms and owners are read
     from `term`, `terms`, `owner` and `owners` in `meta`."""
     meta, aspects = _meta(value), dict[str, Any]()
-    tags = strings_in(value.get("tags") or _mapping(value, "config").get("tags"))
+    tags = strings_in(value.get("tags") or read_mapping(value, "config").get("tags"))
     if tags:
         urns = dict.fromkeys(f"urn:li:tag:dbt:{name}" for name in tags)
         aspects["globalTags"] = {"tags": [{"tag": urn} for urn in urns]}
@@ -1100,7 +1177,7 @@ def _full_name(name: str, entity_type: str) -> str:
     return name if name.startswith("urn:li:") else f"urn:li:{entity_type}:{name}"
 
 
-def _profile(node: _Node) -> dict[str, int]:
+def _profile(node: Node) -> dict[str, int]:
     """Return the number of rows and bytes in `catalog.json`, as far as it has them."""
     statistics = node.catalog.get("stats") or {}
     statistics_by_name: dict[str, int] = {}

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import orjson
 
 from explorer.client import Catalog
-from explorer.errors import InvalidInput, MissingExtra
+from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
+from explorer.sources.dbt_template import TemplateRenderer
 from explorer.sources.script_lineage import split_statements
 from explorer.sources.source import SkippedPart
 from explorer.sources.sql_lineage import (
@@ -35,8 +36,6 @@ from explorer.stewardship.dbt_project import artifact_path, strings_in
 from explorer.stewardship.yaml_document import load
 
 if TYPE_CHECKING:
-    from jinja2.sandbox import SandboxedEnvironment
-
     from explorer.client.entity import Entity
 
 ChangeKind = Literal["added", "dropped", "renamed", "retyped"]
@@ -357,10 +356,12 @@ class _DbtProject:
         if file.endswith(".py"):
             raise NotUnderstood("it is a Python model, whose columns cannot be read from its text")
         raw, compiled = self._compiled.get(name, ("", ""))
-        template = _Template(self, text)
-        sql = compiled if compiled and raw.strip() == text.strip() else template.render()
-        if template.settings.get("enabled") is False:
-            return None
+        if compiled and raw.strip() == text.strip():
+            sql = compiled
+        else:
+            sql, settings = self.renderer.render(text)
+            if settings.get("enabled") is False:
+                return None
         lineage = QueryLineage()
         columns: list[DefinedColumn] = []
         with reading(lineage):
@@ -382,37 +383,8 @@ class _DbtProject:
             return None
 
     @cached_property
-    def environment(self) -> "SandboxedEnvironment":
-        """The Jinja environment for templates, with the project's own macros. Raises `MissingExtra`
-        without Jinja."""
-        try:
-            from jinja2 import StrictUndefined, TemplateError
-            from jinja2.sandbox import SandboxedEnvironment
-        except ModuleNotFoundError as error:
-            if error.name != "jinja2":
-                raise
-            raise MissingExtra("reading the models of dbt needs Jinja", "sources") from None
-        environment = SandboxedEnvironment(
-            undefined=StrictUndefined, autoescape=False, extensions=["jinja2.ext.do"]
-        )
-        environment.globals.update(self._builtins())
-        for text in self.macros().values():
-            try:
-                module = environment.from_string(text).module
-            except (TemplateError, RecursionError, TypeError, ValueError):
-                # Tests, materializations and macros that need dbt itself. A model that calls one is
-                # reported as not understood.
-                continue
-            environment.globals.update(
-                {key: var for key, var in vars(module).items() if not key.startswith("_")}
-            )
-        return environment
-
-    def _builtins(self) -> dict[str, Any]:
-        variables = self._settings.get("vars")
-        values_by_name: dict[str, Any] = dict(variables) if isinstance(variables, dict) else {}
-        own = values_by_name.get(str(self._settings.get("name")))
-        values_by_name |= own if isinstance(own, dict) else {}
+    def renderer(self) -> TemplateRenderer:
+        """What renders the project's templates. Raises `MissingExtra` without Jinja."""
 
         def ref(*names: str, **_: Any) -> str:
             return self._quote(names[-1])
@@ -420,63 +392,14 @@ class _DbtProject:
         def source(schema: str, table: str) -> str:
             return f"{self._quote(schema)}.{self._quote(table)}"
 
-        def var(name: str, default: Any = None) -> Any:
-            if name not in values_by_name and default is None:
-                raise NotUnderstood(f"the variable {name} is only set when dbt runs")
-            return values_by_name.get(name, default)
-
-        def env_var(name: str, default: str | None = None) -> str:
-            if default is None:
-                raise NotUnderstood(f"it reads {name} from the environment when dbt runs")
-            return default
-
         target = {"name": "prod", "schema": "prod", "database": "prod", "type": self._dialect}
-        return {
-            "ref": ref,
-            "source": source,
-            "var": var,
-            "env_var": env_var,
-            "is_incremental": lambda: False,
-            "target": target,
-            "this": self._quote("this"),
-            "execute": False,
-            "return": lambda value: value,
-        }
+        names = {"ref": ref, "source": source, "target": target, "this": self._quote("this")}
+        return TemplateRenderer(names, self.macros().values(), self._settings)
 
     def _quote(self, name: str) -> str:
         from sqlglot import exp
 
         return exp.to_identifier(str(name), quoted=True).sql(self._dialect)
-
-
-class _Template:
-    """The template of a model. `settings` has what it passes to `config` while it is rendered."""
-
-    def __init__(self, project: _DbtProject, text: str) -> None:
-        self._project, self._text = project, text
-        self.settings: dict[str, Any] = {}
-
-    def render(self) -> str:
-        """Return the SQL. Raises `NotUnderstood` if only dbt can render it."""
-        import re
-
-        environment = self._project.environment
-        from jinja2 import TemplateError, UndefinedError
-
-        def config(*_: Any, **settings: Any) -> str:
-            self.settings |= settings
-            return ""
-
-        text = re.sub(r"\{%-?\s*(snapshot\s+\w+|endsnapshot)\s*-?%\}", "", self._text)
-        try:
-            return environment.from_string(text).render(config=config)
-        except UndefinedError as error:
-            raise NotUnderstood(
-                f"{error.message or 'a macro is unknown'}; dbt compile can resolve it, and its "
-                "result in target/manifest.json is then used"
-            ) from None
-        except (TemplateError, RecursionError, TypeError, ValueError, KeyError) as error:
-            raise NotUnderstood(f"its template cannot be rendered: {error}") from None
 
 
 def _compare_projects(

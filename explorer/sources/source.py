@@ -121,13 +121,14 @@ class Inventory:
 
     The proposals of an entity are adjacent. `kinds` has counts for display by noun, such as `table`
     or `column`. `unread` has the aspects of an entity that could not be read; the catalog keeps its
-    own.
+    own. `notes` are sentences on what was read from elsewhere than usual.
     """
 
     proposals: list[Proposal] = field(default_factory=list)
     skipped: list[SkippedPart] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
     unread: dict[Urn, set[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def count(self, noun: str, number: int = 1) -> None:
         """Add to the count of a noun."""

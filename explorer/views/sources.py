@@ -174,7 +174,7 @@ def plan_lines(plan: "RunPlan") -> list[tuple[str, str]]:
             more = len(urns) - _EXAMPLES
             names = ", ".join(urn.name for urn in urns[:_EXAMPLES])
             lines.append((effect, f"{names} and {more:,} more" if more > 0 else names))
-    return lines
+    return [*lines, *(("note", note) for note in plan.inventory.notes)]
 
 
 def options_sentence(names: Sequence[str], subject: str = "The source") -> str:
@@ -240,4 +240,5 @@ def plan_value(plan: "RunPlan") -> dict[str, Any]:
         "skipped": [
             {"subject": part.subject, "reason": part.reason} for part in plan.inventory.skipped
         ],
+        "notes": plan.inventory.notes,
     }

@@ -13,14 +13,17 @@ import pytest
 from explorer.client import Catalog
 from explorer.errors import InvalidFile, InvalidInput
 from explorer.metadata.urn import Urn
+from explorer.sources.dbt_template import is_rendered_from
 from explorer.sources.location import open_source
 from explorer.sources.source import Inventory, SourceOptions
+from tests.conftest import nightly, schema_metadata
 from tests.sources.conftest import Run, aspects_of, column_lineage, columns_of, dataset, quiet
+from tests.sources.dbt_models import make_project
 
 # Artifacts of dbt's public example project; too large to be kept with the tests.
 _REAL = Path(__file__).parents[3] / "shared" / "data" / "dbt"
 # The parts of a manifest besides nodes and sources.
-_PARTS = ("exposures", "metrics", "semantic_models")
+_PARTS = ("exposures", "macros", "metrics", "semantic_models")
 Project = Callable[..., Path]
 
 
@@ -816,3 +819,263 @@ def test_a_chain_of_models_without_a_catalog_is_traced_from_one_to_the_next(
     found = read(root)
     assert found.skipped == []
     assert len(column_lineage(aspects_of(found.proposals, "wh.main.m49")["upstreamLineage"])) == 10
+
+
+def lineage_of(found: Inventory) -> dict[str, list[str]]:
+    """Return the columns of all models in `wh`, each with what it is made from."""
+    lineage: dict[str, list[str]] = {}
+    for one in found.proposals:
+        if one.aspect == "upstreamLineage" and not one.urn.name.startswith("wh.raw."):
+            lineage |= column_lineage(one.value)
+    return lineage
+
+
+@pytest.mark.parametrize("models", [40, *nightly(1_000)])
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_every_column_of_a_large_project_is_traced(
+    project: Project, models: int, is_compiled: bool
+) -> None:
+    made = make_project(models)
+    if is_compiled:
+        found = read(project(made.nodes, catalog=made.catalog))
+    else:
+        found = read(project([{**one, "compiled_code": None} for one in made.nodes]))
+    traced = {column: set(sources) for column, sources in lineage_of(found).items()}
+    assert traced == made.edges
+    assert found.skipped == []
+    assert made.edge_count > 7.9 * models
+    for name in made.ephemeral:
+        columns = aspects_of(found.proposals, f"wh.marts.{name}")["schemaMetadata"]
+        assert len(columns_of(columns)) == 8
+
+
+def uncompiled() -> list[dict[str, Any]]:
+    """The nodes of `small` as after `dbt parse`: with templates instead of SQL."""
+    nodes = small()
+    nodes[1] |= {
+        "raw_code": "{{ config(materialized='view') }}\n"
+        "select id as order_id, {{ hundredth('amount') }} as total\n"
+        "{%- if is_incremental() %}, now() as at{% endif %} from {{ source('raw', 'raw_orders') }}",
+        "original_file_path": "models/stg_orders.sql",
+    }
+    nodes[0]["source_name"] = "raw"
+    nodes[2]["raw_code"] = "select order_id, total * 2 as twice from {{ ref('stg_orders') }}"
+    for one in nodes:
+        one["compiled_code"] = None
+    return nodes
+
+
+_HUNDREDTH = {
+    "macro.shop.hundredth": {
+        "package_name": "shop",
+        "macro_sql": "{% macro hundredth(column) %}{{ column }} / 100{% endmacro %}",
+    }
+}
+_SMALL_LINEAGE = {
+    "stg_orders.order_id": ["raw_orders.id"],
+    "stg_orders.total": ["raw_orders.amount"],
+    "mart.order_id": ["stg_orders.order_id"],
+    "mart.twice": ["stg_orders.total"],
+}
+
+
+def test_models_that_dbt_did_not_compile_are_rendered(project: Project) -> None:
+    found = read(project(uncompiled(), macros=_HUNDREDTH))
+    lineage = lineage_of(found)
+    assert lineage.pop("raw_orders.id") == ["ORDERS_V2.id"]
+    del lineage["raw_orders.amount"]
+    assert (lineage, found.skipped) == (_SMALL_LINEAGE, [])
+    note = (
+        "manifest.json has the compiled SQL of 0 of 2 models; that of 2 models (stg_orders, mart) "
+        "was rendered from their templates"
+    )
+    assert note in found.notes
+
+
+def test_sql_that_dbt_compiled_before_counts_while_the_model_is_the_same(
+    project: Project,
+) -> None:
+    root = project(uncompiled())
+    compiled = root / "target/compiled/shop/models/stg_orders.sql"
+    compiled.parent.mkdir(parents=True)
+    compiled.write_text("\nselect id as order_id, amount / 100 as total from wh.main.ORDERS_V2\n")
+    found = read(root)
+    assert lineage_of(found).items() >= _SMALL_LINEAGE.items()
+    assert "that of 1 model (stg_orders) was read from target/compiled" in found.notes[0]
+    # Of another version of the model it is not read.
+    compiled.write_text("select id as old_id, amount / 100 as total from wh.main.ORDERS_V2")
+    found = read(root)
+    assert "stg_orders.old_id" not in lineage_of(found)
+    (skipped,) = found.skipped
+    assert skipped.subject == "shop"
+    assert "no column lineage of 1 model (stg_orders): their SQL is not compiled" in skipped.reason
+    assert "hundredth" in skipped.reason
+    assert "dbt compile" in skipped.reason
+
+
+def test_what_the_catalog_has_of_models_that_only_dbt_can_compile_is_kept(
+    command: Run, cat: Catalog, project: Project
+) -> None:
+    nodes = small()
+    nodes[1]["config"] = {"materialized": "ephemeral"}
+    for one in nodes[1:3]:
+        one["raw_code"] = f"select {{{{ dbt_utils.star('{one['name']}') }}}}"
+    root = project(nodes)
+    assert command("add", str(root)).code == 0
+    urns = [Urn.parse(dataset("dbt", f"wh.main.{name}")) for name in ("stg_orders", "mart")]
+    before = [cat.entity(urn) for urn in urns]
+    project([{**one, "compiled_code": None} for one in nodes])
+    ran = command("sources", "run", "shop")
+    assert ran.code == 0
+    told = (
+        "the column lineage of 2 models (stg_orders, mart) is that of an earlier run: their SQL is "
+        "not compiled"
+    )
+    assert told in " ".join(ran.err.split())
+    assert "unchanged" in ran.out + ran.err
+    for old, urn in zip(before, urns, strict=True):
+        now = cat.entity(urn)
+        for aspect in ("upstreamLineage", "schemaMetadata", "viewProperties"):
+            assert now.raw(aspect) == old.raw(aspect)
+    # A model that it is no longer made from takes its part of the lineage along.
+    changed = [{**one, "compiled_code": None} for one in nodes]
+    changed[2] |= {"depends_on": {"nodes": ["source.shop.raw_orders"]}, "raw_code": "{{ x() }}"}
+    project(changed)
+    assert command("sources", "run", "shop").code == 0
+    lineage = cat.entity(urns[1]).raw("upstreamLineage") or {}
+    assert [one["dataset"] for one in lineage["upstreams"]] == [
+        dataset("dbt", "wh.main.raw_orders")
+    ]
+    assert not lineage.get("fineGrainedLineages")
+
+
+def test_columns_of_tables_that_are_not_known_are_those_that_models_name(
+    project: Project,
+) -> None:
+    def of(name: str, sql: str) -> dict[str, Any]:
+        return node("model", name, sql, depends_on={"nodes": ["source.shop.s"]})
+
+    nodes = [
+        node("source", "s"),
+        of(
+            "a", "with src as (select * from wh.main.s) select src.id, upper(src.nm) as nm from src"
+        ),
+        of("all", "select * from wh.main.s where id > 3"),
+        of("both", "select * from wh.main.s union all select id, nm from wh.main.a"),
+        of(
+            "odd", "select t.x, unnest([y]) as z from wh.main.s t, (select 1 as y) u natural join v"
+        ),
+    ]
+    found = read(project(nodes))
+    assert lineage_of(found) == {"a.id": ["s.id"], "a.nm": ["s.nm"]}
+    names = {
+        one: [
+            column[0]
+            for column in columns_of(
+                aspects_of(found.proposals, f"wh.main.{one}")["schemaMetadata"]
+            )
+        ]
+        for one in ("s", "a", "all", "both", "odd")
+    }
+    assert names == {"s": [], "a": ["id", "nm"], "all": [], "both": [], "odd": ["x", "z"]}
+    (note,) = found.notes
+    assert "those of 3 tables (all, both, s) are not known; dbt docs generate writes them" in note
+    assert [one.subject for one in found.skipped] == [
+        *("model.shop.all", "model.shop.both", "model.shop.odd"),
+    ]
+
+
+def test_columns_that_catalog_json_lacks_are_those_of_the_warehouse_in_the_catalog(
+    command: Run, cat: Catalog, project: Project
+) -> None:
+    cat.put(
+        dataset("duckdb", "wh.main.orders_v2"),
+        "schemaMetadata",
+        schema_metadata({"ID": None, "amount": None, "at": None}),
+    )
+    nodes = small()
+    nodes[1]["compiled_code"] = "select *, 1 as one from wh.main.ORDERS_V2"
+    nodes.append(node("seed", "rates", original_file_path="seeds/rates.csv"))
+    root = project(nodes)
+    (root / "seeds").mkdir()
+    (root / "seeds/rates.csv").write_text("day,rate\n2024-01-01,1\n")
+    assert command("add", str(root)).code == 0
+    columns = {
+        name: [
+            one.path.simple
+            for one in cat.entity(Urn.parse(dataset("dbt", f"wh.main.{name}"))).schema
+        ]
+        for name in ("raw_orders", "stg_orders", "rates")
+    }
+    assert columns == {
+        "raw_orders": ["ID", "amount", "at"],
+        "stg_orders": ["id", "amount", "at", "one", "order_id"],
+        "rates": ["day", "rate"],
+    }
+
+
+def test_ephemeral_models_are_part_of_the_lineage_and_have_types(project: Project) -> None:
+    cte = (
+        "__dbt__cte__clean as (select order_id, total, cast(total as int) as rounded, "
+        "total * 2 as twice from wh.main.stg_orders)"
+    )
+    nodes = small()
+    of_staged = {"nodes": ["model.shop.stg_orders"]}
+    nodes.append(
+        node(
+            "model",
+            "clean",
+            cte.partition("as (")[2][:-1],
+            config={"materialized": "ephemeral"},
+            depends_on=of_staged,
+        )
+    )
+    nodes[2] |= {
+        "compiled_code": f"with {cte}, x as (select c.* from __dbt__cte__clean c) "
+        "select order_id, rounded from x",
+        "depends_on": {"nodes": ["model.shop.clean"]},
+    }
+    types = {"order_id": "BIGINT", "total": "DECIMAL(10,2)"}
+    columns = {name: {"name": name, "type": kind} for name, kind in types.items()}
+    found = read(project(nodes, catalog={"nodes": {"model.shop.stg_orders": {"columns": columns}}}))
+    lineage = lineage_of(found)
+    assert lineage["mart.order_id"] == ["clean.order_id"]
+    assert lineage["mart.rounded"] == ["clean.rounded"]
+    assert lineage["clean.rounded"] == ["stg_orders.total"]
+    clean = aspects_of(found.proposals, "wh.main.clean")
+    assert [(name, kind) for name, kind, _, _ in columns_of(clean["schemaMetadata"])] == [
+        ("order_id", "BIGINT"),
+        ("total", "DECIMAL(10,2)"),
+        ("rounded", "int"),
+        ("twice", ""),
+    ]
+
+
+def test_columns_in_both_are_traced_where_catalog_json_is_older_than_the_model(
+    project: Project,
+) -> None:
+    nodes = small()
+    columns = {name: {"name": name, "type": "INTEGER"} for name in ("order_id", "twice", "gone")}
+    found = read(project(nodes, catalog={"nodes": {"model.shop.mart": {"columns": columns}}}))
+    assert lineage_of(found)["mart.twice"] == ["stg_orders.total"]
+    (skipped,) = found.skipped
+    assert skipped.subject == "model.shop.mart"
+    assert "2 columns where catalog.json has 3" in skipped.reason
+
+
+@pytest.mark.parametrize(
+    ("template", "sql", "expected"),
+    [
+        ("select a from {{ ref('x') }}", "select a  from x", True),
+        ("select a, b from {{ ref('x') }}", "select a from x", False),
+        ("{% if x %}select 1{% else %}select 2{% endif %} from t", "select 2 from t", True),
+        ("select {% for s in l %}{{ s }},{% endfor %} 1 as z", "select a, b, 1 as z", True),
+        ("select {% for s in l %}{{ s }},{% endfor %} 1 as z", "select a, b, 1 as y", False),
+        ("{% set l %}select 9{% endset %}{% set n = 1 %}select {{ n }}", "select 1", True),
+        ("{% snapshot s %}select {# no #} 1{% endsnapshot %}", "select 1", True),
+    ],
+)
+def test_compiled_sql_is_known_by_what_its_template_always_says(
+    template: str, sql: str, expected: bool
+) -> None:
+    assert is_rendered_from(sql, template) is expected

@@ -114,6 +114,7 @@ Exit codes
   drift     how tables changed since the last run: urn, kind, column, before,
             after, likely (the column it likely was, or is now)
   skipped   subject, reason
+  notes     sentences on what was read from elsewhere than usual
   dry_run, run_id, written
   refused   urn, aspect, reason
 """

@@ -1,0 +1,136 @@
+"""Render the templates of a dbt project without dbt, as far as they need neither the warehouse nor
+the options of a run.
+
+Templates run in a sandbox. One that needs more is reported with what it needs; nothing is guessed.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from explorer.errors import MissingExtra
+from explorer.sources.sql_lineage import NotUnderstood
+
+_SNAPSHOT_TAG: Final = re.compile(r"\{%-?\s*(snapshot\s+\w+|endsnapshot)\s*-?%\}")
+_TAG: Final = re.compile(r"(\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\})", re.DOTALL)
+_TAG_WORD: Final = re.compile(r"\{%[-+]?\s*(\w+)")
+# Tags whose block ends with `end…` and appears in the result never, once or several times.
+_BLOCKS: Final = frozenset(
+    ("autoescape", "block", "call", "docs", "filter", "for", "if", "macro", "raw", "test", "with")
+)
+_SPACE: Final = re.compile(r"\s+")
+
+
+class _AtRunTime:
+    """The value of `execute`, which tells whether a template may ask the warehouse."""
+
+    def __bool__(self) -> bool:
+        raise NotUnderstood("it asks the warehouse when dbt runs")
+
+
+class TemplateRenderer:
+    """Renders templates. `names` are what they may use besides dbt's own, such as `ref`; `macros`
+    are the texts of macro files, and `settings` those of the project. Raises `MissingExtra`
+    without Jinja."""
+
+    def __init__(
+        self, names: Mapping[str, Any], macros: Iterable[str], settings: Mapping[str, Any]
+    ) -> None:
+        try:
+            from jinja2 import StrictUndefined, TemplateError
+            from jinja2.sandbox import SandboxedEnvironment
+        except ModuleNotFoundError as error:
+            if error.name != "jinja2":
+                raise
+            raise MissingExtra("reading the models of dbt needs Jinja", "sources") from None
+        environment = SandboxedEnvironment(
+            undefined=StrictUndefined, autoescape=False, extensions=["jinja2.ext.do"]
+        )
+        environment.globals.update({**_builtins(settings), **names})
+        for text in macros:
+            try:
+                module = environment.from_string(text).module
+            except (NotUnderstood, TemplateError, RecursionError, TypeError, ValueError):
+                # Tests, materializations and macros that need dbt itself. A model that calls one is
+                # reported as not understood.
+                continue
+            environment.globals.update(
+                {key: value for key, value in vars(module).items() if not key.startswith("_")}
+            )
+        self._environment = environment
+
+    def render(self, text: str, **names: Any) -> tuple[str, dict[str, Any]]:
+        """Return the SQL of a template, and the settings that it passes to `config`. Raises
+        `NotUnderstood` if only dbt can render it."""
+        from jinja2 import TemplateError, UndefinedError
+
+        settings: dict[str, Any] = {}
+
+        def config(*values: Any, **more: Any) -> str:
+            for value in values:
+                settings.update(value if isinstance(value, dict) else {})
+            settings.update(more)
+            return ""
+
+        try:
+            template = self._environment.from_string(_SNAPSHOT_TAG.sub("", text))
+            return template.render(config=config, **names), settings
+        except UndefinedError as error:
+            raise NotUnderstood(
+                f"{error.message or 'a macro is unknown'}; dbt compile can resolve it, and its "
+                "result in target/manifest.json is then used"
+            ) from None
+        except (TemplateError, RecursionError, TypeError, ValueError, KeyError) as error:
+            raise NotUnderstood(f"its template cannot be rendered: {error}") from None
+
+
+def _builtins(settings: Mapping[str, Any]) -> dict[str, Any]:
+    variables = settings.get("vars")
+    values_by_name: dict[str, Any] = dict(variables) if isinstance(variables, dict) else {}
+    own = values_by_name.get(str(settings.get("name")))
+    values_by_name |= own if isinstance(own, dict) else {}
+
+    def var(name: str, default: Any = None) -> Any:
+        if name not in values_by_name and default is None:
+            raise NotUnderstood(f"the variable {name} is only set when dbt runs")
+        return values_by_name.get(name, default)
+
+    def env_var(name: str, default: str | None = None) -> str:
+        if default is None:
+            raise NotUnderstood(f"it reads {name} from the environment when dbt runs")
+        return default
+
+    return {
+        "var": var,
+        "env_var": env_var,
+        "is_incremental": lambda: False,
+        "execute": _AtRunTime(),
+        "return": lambda value: value,
+    }
+
+
+def is_rendered_from(sql: str, template: str) -> bool:
+    """Return whether a template may have been rendered to some SQL: all of its text outside of
+    tags and of blocks is in the SQL, in that order. White space is not compared."""
+    text, at = _SPACE.sub("", sql), 0
+    for literal in _literals(_SNAPSHOT_TAG.sub("", template)):
+        at = text.find(literal, at)
+        if at < 0:
+            return False
+        at += len(literal)
+    return True
+
+
+def _literals(template: str) -> Iterator[str]:
+    """Yield the texts of a template that are in every result, without white space."""
+    depth = 0
+    for part in _TAG.split(template):
+        if part.startswith("{%"):
+            match = _TAG_WORD.match(part)
+            word = match[1] if match else ""
+            if word.startswith("end"):
+                depth -= 1
+            elif word in _BLOCKS or (word == "set" and "=" not in part):
+                depth += 1
+        elif not depth and not part.startswith(("{{", "{#")):
+            yield _SPACE.sub("", part)
