@@ -967,7 +967,11 @@ def test_columns_of_tables_that_are_not_known_are_those_that_models_name(
         ),
     ]
     found = read(project(nodes))
-    assert lineage_of(found) == {"a.id": ["s.id"], "a.nm": ["s.nm"]}
+    # What is not known of one column, or of one part of a union, is told, and takes no other.
+    assert lineage_of(found) == {
+        **{"a.id": ["s.id"], "a.nm": ["s.nm"], "odd.x": ["s.x"]},
+        **{"both.id": ["a.id"], "both.nm": ["a.nm"]},
+    }
     names = {
         one: [
             column[0]
