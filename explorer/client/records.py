@@ -507,13 +507,14 @@ class Timeseries:
     """Points of a timeseries aspect, oldest first.
 
     If there are `limit` points, the server may have more. `as_of` is set if they come from the
-    cache.
+    cache. `systems` has the system metadata of each point, empty where the server sends none.
     """
 
     aspect: str
     limit: int
     values: tuple[dict[str, Any], ...] = ()
     as_of: datetime | None = None
+    systems: tuple[dict[str, Any], ...] = ()
 
     @property
     def truncated(self) -> bool:

@@ -58,9 +58,10 @@ def parse_timeseries(body: Any, name: str, as_of: datetime | None = None) -> Tim
     listed = value.get("values") or []
     if not isinstance(listed, list):
         raise Unreadable("the server's answer to timeseries has no list of values")
-    points = [_point(entry) for entry in listed]
-    points.sort(key=point_millis)
-    return Timeseries(name, int_or(value.get("limit"), _LIMIT), tuple(points), as_of)
+    points = [(_point(entry), entry.get("systemMetadata") or {}) for entry in listed]
+    points.sort(key=lambda pair: point_millis(pair[0]))
+    values, systems = zip(*points, strict=True) if points else ((), ())
+    return Timeseries(name, int_or(value.get("limit"), _LIMIT), values, as_of, systems)
 
 
 def point_millis(point: Json) -> int:

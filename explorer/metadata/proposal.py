@@ -135,7 +135,8 @@ class Proposal:
         """Return the change with a run in its system metadata, or itself if it already has one."""
         if self.system and self.system.get("runId"):
             return self
-        return replace(self, system={"runId": run_id, "lastObserved": observed_millis})
+        system = {**(self.system or {}), "runId": run_id, "lastObserved": observed_millis}
+        return replace(self, system=system)
 
     def to_wire(self) -> dict[str, Any]:
         """Return the `proposal` object of endpoint 1."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self
 
@@ -38,6 +39,7 @@ from explorer.sources.script_lineage import (
     split_statements,
 )
 from explorer.sources.source import (
+    STATEMENTS,
     ColumnSources,
     Inventory,
     Location,
@@ -559,11 +561,13 @@ class _Origins:
 
 @dataclass(slots=True)
 class _Day:
-    """The usage of a table on one day: how often by user, by column and by statement key."""
+    """The usage of a table on one day: how often by user, by column and by statement key.
+    `checksum` is that of the statements, in any order."""
 
     users: Counter[str] = field(default_factory=Counter)
     fields: Counter[str] = field(default_factory=Counter)
     queries: Counter[str] = field(default_factory=Counter)
+    checksum: int = 0
 
 
 @dataclass(slots=True)
@@ -681,11 +685,14 @@ class _Reader:
         key: str,
     ) -> None:
         day = at.replace(hour=0, minute=0, second=0, microsecond=0)
+        identity = f"{at.timestamp()} {statement.user} {key}".encode()
+        checksum = int.from_bytes(blake2b(identity, digest_size=8).digest())
         for path in part.lineage.tables:
             if self._is_made(path, session):
                 continue
             use = self._use.setdefault(path, {}).setdefault(day, _Day())
             use.queries[key] += 1
+            use.checksum = (use.checksum + checksum) % 2**64
             if statement.user is not None:
                 use.users[statement.user] += 1
             use.fields.update(list(part.lineage.used.get(path, ())))
@@ -698,7 +705,12 @@ class _Reader:
             if path in self._lineage:
                 yield from self._lineage_of(path, urn)
             for day, use in sorted(self._use.get(path, {}).items()):
-                yield Proposal(urn, "datasetUsageStatistics", self._use_of(path, day, use))
+                yield Proposal(
+                    urn,
+                    "datasetUsageStatistics",
+                    self._use_of(path, day, use),
+                    system={"properties": {STATEMENTS: f"{use.checksum:016x}"}},
+                )
 
     def _lineage_of(self, path: TablePath, urn: Urn) -> Iterator[Proposal]:
         origins = self._lineage[path]

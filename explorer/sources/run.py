@@ -42,7 +42,7 @@ from explorer.sources.configured import (
     schema_changes,
 )
 from explorer.sources.location import blame_package
-from explorer.sources.source import Inventory, Progress, Source, SourceOptions
+from explorer.sources.source import STATEMENTS, Inventory, Progress, Source, SourceOptions
 
 Effect = Literal["new", "changed", "back", "unchanged", "gone"]
 
@@ -268,8 +268,9 @@ def _compare(
 
 
 def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> None:
-    """Determine what is new for entities of other sources. Lineage is added to theirs; of measured
-    values, only days are written for which the catalog has none or fewer queries."""
+    """Determine what is new for entities of other sources. Lineage is added to theirs, and usage
+    is stored beside theirs: only days are written for which the catalog has none of this source, or
+    fewer queries."""
     last = plan.last
     entities = dict(last.seen)
     proposed = _by_entity(plan.inventory.proposals)
@@ -285,12 +286,15 @@ def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> 
                 replace(proposal, value=_join_lineage(entity.raw(proposal.aspect), proposal.value))
                 for proposal in proposals
             ]
+            points = [
+                replace(point, value={**point.value, "messageId": plan.source.name})
+                for point in _measurements(changes)
+            ]
             others = plan.labels_of_others.get(str(urn), frozenset())
-            proposals += _measurements(changes)
-            _, writes, state = _differences(entity, proposals, before, others)
+            _, writes, state = _differences(entity, [*proposals, *points], before, others)
             writes = [write for write in writes if not _is_measured(write.aspect) and write.value]
             if before is None or before.measured != state.measured:
-                writes += _new_points(catalog, urn, _measurements(changes))
+                writes += _new_points(catalog, urn, points, is_new=before is None)
             plan.effects[urn] = "changed" if writes else "unchanged"
             plan.writes += writes
             entities[str(urn)] = state
@@ -329,9 +333,14 @@ def _measurements(changes: Iterable[Proposal]) -> list[Proposal]:
     return [change for change in changes if _is_measured(change.aspect)]
 
 
-def _new_points(catalog: Catalog, urn: Urn, points: Sequence[Proposal]) -> list[Proposal]:
-    """Return the days of usage for which the catalog has none or fewer queries. A day may be in two
-    logs, its first half in one and its second half in the next."""
+def _new_points(
+    catalog: Catalog, urn: Urn, points: Sequence[Proposal], *, is_new: bool
+) -> list[Proposal]:
+    """Return the days of usage for which the catalog has none of this source, or fewer queries.
+
+    A day whose statements another source gave already, all of them and no others, is left out.
+    `is_new` is whether this source gave nothing of the dataset before.
+    """
     if not points:
         return []
     first, last = (points[at].value["timestampMillis"] / 1_000 for at in (0, -1))
@@ -341,16 +350,52 @@ def _new_points(catalog: Catalog, urn: Urn, points: Sequence[Proposal]) -> list[
         start=datetime.fromtimestamp(first, UTC),
         end=datetime.fromtimestamp(last, UTC),
     )
-    values_by_time = {value["timestampMillis"]: value for value in series.values}
+    systems = series.systems or ({},) * series.shown
+    stored = [
+        (value, (system.get("properties") or {}).get(STATEMENTS))
+        for value, system in zip(series.values, systems, strict=True)
+    ]
+    stored_by_time = {
+        millis: list(pairs)
+        for millis, pairs in groupby(stored, key=lambda pair: pair[0]["timestampMillis"])
+    }
     return [
-        point
+        new
         for point in points
-        if (stored := values_by_time.get(point.value["timestampMillis"])) is None
-        or (
-            int(stored.get("totalSqlQueries") or 0) <= point.value["totalSqlQueries"]
-            and _plain(stored) | point.value != _plain(stored)
+        if (
+            new := _new_point(
+                point, stored_by_time.get(point.value["timestampMillis"], ()), is_new=is_new
+            )
         )
     ]
+
+
+def _new_point(
+    point: Proposal, stored: Iterable[tuple[dict[str, Any], Any]], *, is_new: bool
+) -> Proposal | None:
+    """Return the point to write, `None` for none. `stored` are the points of the same time, each
+    with what identifies its statements."""
+    name, properties = point.value["messageId"], (point.system or {}).get("properties") or {}
+    value_by_name: dict[str, dict[str, Any]] = {}
+    for value, statements in stored:
+        other = value.get("messageId") or ""
+        value_by_name[other] = value
+        if other != name and statements and statements == properties.get(STATEMENTS):
+            return None
+    own = value_by_name.get(name)
+    unnamed = value_by_name.get("")
+    if own is None and unnamed is not None and not is_new and not _exceeds(unnamed, point):
+        # Sources did not name their points before: this one is likely its own.
+        own, unnamed_value = unnamed, {**point.value}
+        del unnamed_value["messageId"]
+        point = replace(point, value=unnamed_value)
+    if own is not None and (_exceeds(own, point) or _plain(own) | point.value == _plain(own)):
+        return None
+    return point
+
+
+def _exceeds(stored: Mapping[str, Any], point: Proposal) -> bool:
+    return int(stored.get("totalSqlQueries") or 0) > int(point.value["totalSqlQueries"])
 
 
 def _join_lineage(stored: Mapping[str, Any] | None, value: Any) -> Any:

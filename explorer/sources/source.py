@@ -285,6 +285,10 @@ def read_text(value: Any) -> str | None:
     return (value.strip() or None) if isinstance(value, str) else None
 
 
+STATEMENTS: Final = "statements"
+"""The property in the system metadata of a usage bucket that identifies the statements counted in
+it: a bucket of the same statements is not counted twice."""
+
 _SCHEMA: Final = "com.linkedin.schema."
 _UNKNOWN_STAMP: Final = {"time": 0, "actor": "urn:li:corpuser:unknown"}
 _MOST_VIEW_BYTES: Final = 1 << 20

@@ -17,6 +17,8 @@ import zstandard
 
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
 from explorer.sources import query_log
 from explorer.sources.query_log import statement_key
 from explorer.sources.script_lineage import DatabaseSession, split_statements
@@ -220,6 +222,53 @@ def test_a_second_run_changes_nothing_and_a_longer_log_adds(
     # And a source that is removed takes no tables with it, which others brought.
     assert command("sources", "remove", "log", "--yes").code == 0
     assert not (cat.entity(table(schema, "orders")).raw("status") or {}).get("removed")
+
+
+def test_the_use_of_a_day_is_the_sum_over_the_logs_that_have_a_part_of_it(
+    command: Run, cat: Catalog, schema: str, tmp_path: Path
+) -> None:
+    # The same statement is run by the same user in both halves of the day.
+    rows = [("select id from orders", "etl", f"2026-03-01 {hour:02}:00", "1") for hour in range(5)]
+    rows[4] = ("select total from orders", "ben", rows[4][2], "2")
+    paths = [
+        history(tmp_path / f"{schema}_{name}.csv", schema, part)
+        for name, part in (("am", rows[:3]), ("pm", rows[3:]), ("am_again", rows[:3]))
+    ]
+    for path, written in zip(paths, (1, 1, 0), strict=True):
+        value = json.loads(command("add", str(path), "--dialect", "duckdb", "--json").out)
+        assert value["written"] == written
+    # A log that has grown replaces its own part.
+    history(paths[1], schema, [*rows[3:], ("select id from orders", "ana", rows[3][2], "3")])
+    assert json.loads(command("sources", "run", f"{schema}_pm", "--json").out)[0]["written"] == 1
+    period = ("--from", "2026-03-01", "--to", "2026-03-01")
+    use = json.loads(command("usage", table(schema, "orders"), *period, "--json").out)
+    assert [(day["count"], day["users"]) for day in use["days"]] == [(6, 3)]
+    users = {user["user"].rpartition(":")[2]: user["count"] for user in use["users"]}
+    assert users == {"etl": 4, "ben": 1, "ana": 1}
+
+
+def test_a_log_replaces_the_use_that_it_wrote_before_sources_were_told_apart(
+    command: Run, cat: Catalog, schema: str, tmp_path: Path
+) -> None:
+    statement = ("insert into orders select id, id, 1, name from customers", "etl")
+    path = history(tmp_path / f"{schema}_log.csv", schema, [(*statement, "", "1")])
+    assert command("add", str(path), "--dialect", "duckdb").code == 0
+    granularity = {"unit": "DAY", "multiple": 1}
+    day = {"timestampMillis": _FIRST, "eventGranularity": granularity, "totalSqlQueries": 1}
+    for name in ("customers", "orders"):
+        cat.ingest(Proposal(Urn.parse(table(schema, name)), "datasetUsageStatistics", day))
+    rows = [(*statement, f"2026-03-01 0{hour}:00", "1") for hour in range(2)]
+    rows.append(("select * from orders", "ana", rows[0][2], "2"))
+    history(path, schema, rows)
+    assert command("sources", "run", f"{schema}_log").code == 0
+
+    def counts(name: str) -> list[int]:
+        points = cat.timeseries(table(schema, name), "datasetUsageStatistics").values
+        return sorted(point["totalSqlQueries"] for point in points)
+
+    # Of the table whose use is new to the log, somebody else has counted one.
+    assert counts("customers") == [1, 2]
+    assert counts("orders") == [1]
 
 
 def test_temporary_tables_are_those_of_their_session(
