@@ -546,7 +546,7 @@ def _dump(aspect: str, value: Any) -> bytes:
 
 def _series(value: Mapping[str, Any]) -> str:
     """Return what distinguishes documents of the same time: partition, granularity and message id;
-    an empty string if a document has none of them."""
+    an empty string if a document has none of them. The end of a run sorts after its beginning."""
     partition = (value.get("partitionSpec") or {}).get("partition", _FULL_TABLE)
     granularity = value.get("eventGranularity") or {}
     parts = [
@@ -555,7 +555,10 @@ def _series(value: Mapping[str, Any]) -> str:
         granularity.get("multiple", 1) if granularity else "",
         value.get("messageId") or "",
     ]
-    return orjson.dumps(parts).decode() if any(parts) else ""
+    if not any(parts):
+        return ""
+    series = orjson.dumps(parts).decode()
+    return f"~{series}" if value.get("messageId") and value.get("status") == "COMPLETE" else series
 
 
 _ABSENT = -1

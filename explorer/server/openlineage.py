@@ -1729,12 +1729,18 @@ def _combine(changes: Iterable[AspectChange]) -> list[AspectChange]:
 
 
 def merge_change(
-    change: AspectChange, stored: Json | None, at_millis: int, *, is_own: bool
+    change: AspectChange,
+    stored: Json | None,
+    at_millis: int,
+    *,
+    is_own: bool,
+    is_late: bool = False,
 ) -> Json:
     """Return the stored value of an aspect with a change added; equal to it if nothing is new.
 
     `stored` is `None` if the aspect does not exist. `at_millis` is the time of the change. `is_own`
-    is true if events wrote the stored value.
+    is true if events wrote the stored value, and `is_late` if an event of a later time did: then
+    the change adds what is missing, and replaces nothing.
     """
     value = change.value
     if stored is None:
@@ -1743,14 +1749,15 @@ def merge_change(
         case "dataJobInputOutput" | "upstreamLineage":
             return _merge_lineage(stored, value, at_millis)
         case "dataFlowInfo" | "dataJobInfo" | "datasetProperties" | "dataProcessInstanceProperties":
-            return _merge_info(change, stored, at_millis, is_own=is_own)
+            return _merge_info(change, stored, at_millis, is_own=is_own, is_late=is_late)
         case "dataProcessInstanceInput" | "dataProcessInstanceOutput":
             return _merge_lineage(stored, value, at_millis)
         case "dataProcessInstanceRelationships":
             merged_list = _extend_list(
                 stored.get("upstreamInstances"), value["upstreamInstances"], ""
             )
-            return {**stored, **value, "upstreamInstances": merged_list}
+            merged = {**value, **stored} if is_late else {**stored, **value}
+            return {**merged, "upstreamInstances": merged_list}
         case "ownership":
             return {
                 **stored,
@@ -1761,16 +1768,19 @@ def merge_change(
         case "editableSchemaMetadata":
             return _merge_columns(stored, value)
         case "schemaMetadata":
+            if is_late and change.drops:
+                return stored
             # A schema read by another source may have columns that events do not have.
             return _merge_schema(stored, value, is_whole=bool(change.drops) and is_own)
         case "status":
             # A dataset that was not hidden by an event stays hidden; one dropped by an event is
             # restored.
-            return stored if stored and not is_own and not value["removed"] else value
+            is_hidden_by_others = stored and not is_own and not value["removed"]
+            return stored if is_late or is_hidden_by_others else value
         case "subTypes" | "dataPlatformInstance":
             return stored or value
         case _:
-            return value
+            return stored if is_late else value
 
 
 def leave_out_removed(
@@ -1897,17 +1907,22 @@ def _fine_key(entry: Json) -> tuple[tuple[str, ...], str]:
     return tuple(sorted(entry.get("downstreams") or ())), operation
 
 
-def _merge_info(change: AspectChange, stored: Json, at_millis: int, *, is_own: bool) -> Json:
+def _merge_info(
+    change: AspectChange, stored: Json, at_millis: int, *, is_own: bool, is_late: bool
+) -> Json:
     addition = change.value
     properties = dict(stored.get("customProperties") or {})
-    drops = frozenset(change.drops)
+    drops = frozenset() if is_late else frozenset(change.drops)
     for name in [key for key in properties if drops and not drops.isdisjoint(_beginnings(key))]:
         del properties[name]
     for name, text in addition.get("customProperties", {}).items():
-        if name in properties or len(properties) < _MOST_PROPERTIES:
+        if name in properties:
+            properties[name] = properties[name] if is_late else text
+        elif len(properties) < _MOST_PROPERTIES:
             properties[name] = text
-    value = {**stored, **addition, "customProperties": properties}
-    if "description" in change.drops and is_own:
+    value = {**addition, **stored} if is_late else {**stored, **addition}
+    value["customProperties"] = properties
+    if "description" in drops and is_own:
         value.pop("description", None)
     # Stored names are kept: another source may have written them.
     first = ["name", "qualifiedName"] if change.aspect == "datasetProperties" else []

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -849,6 +849,55 @@ def test_a_dropped_dataset_is_hidden_until_it_is_written_again(job: Job) -> None
     job.caller.ingest(job.target, "status", {"removed": True})
     job.post(outputs=[job.dataset("target")])
     assert job.value(job.target, "status") == {"removed": True}
+
+
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_what_an_event_says_is_replaced_by_later_ones_whichever_arrives_first(
+    caller: Caller, *, is_batch: bool
+) -> None:
+    job = Job(caller, f"late_{is_batch}")
+
+    def output(second: int, state: str = "", **facets: Any) -> dict[str, Any]:
+        if state:
+            facets["lifecycleStateChange"] = {"lifecycleStateChange": state}
+        at = f"2024-05-01T12:00:{second:02}Z"
+        return job.event(at=at, outputs=[job.dataset("target", **facets)])
+
+    def post(*events: dict[str, Any]) -> None:
+        if is_batch:
+            assert job.caller.post(f"{PATH}/batch", list(events)).status_code == 200
+        else:
+            for event in events:
+                job.post(event)
+
+    # The write after the drop tells nothing new.
+    post(output(5, "CREATE"), output(7), output(6, "DROP"))
+    assert job.value(job.target, "status") == {"removed": False}
+    post(output(9, "DROP"), output(8))
+    assert job.value(job.target, "status") == {"removed": True}
+
+    def told(name: str) -> dict[str, Any]:
+        fields = {"fields": [{"name": column, "type": "int"} for column in ("id", name)]}
+        facets = {f"x_{name}": {"a": name}, "x_both": {"a": name}}
+        return {"schema": fields, "documentation": {"description": name}, **facets}
+
+    post(output(12, **told("new")), output(11, **told("old")))
+    columns = job.value(job.target, "schemaMetadata")["fields"]
+    assert [column["fieldPath"] for column in columns] == ["id", "new"]
+    info = job.value(job.target, "datasetProperties")
+    assert info["description"] == "new"
+    assert info["customProperties"]["x_both"] == '{"a":"new"}'
+    # What later events do not say is added.
+    assert info["customProperties"]["x_old"] == '{"a":"old"}'
+
+
+@pytest.mark.parametrize("kinds", [("START", "COMPLETE"), ("FAIL", "RUNNING", "START")])
+def test_a_run_whose_events_have_one_time_has_ended(job: Job, kinds: Sequence[str]) -> None:
+    for kind in kinds:
+        job.post(kind=kind)
+    events = job.documents(job.instance, "dataProcessInstanceRunEvent")
+    assert events[0]["status"] == "COMPLETE"
+    assert len(events) == len(kinds)
 
 
 def test_the_parent_run_leads_to_its_job(job: Job) -> None:

@@ -1,5 +1,6 @@
 """The endpoints to which OpenLineage clients post their events."""
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -42,6 +43,9 @@ _MOST_NAMED = 20
 _MOST_BATCH_PATHS = 16_000_000
 _DAY_MILLIS = 86_400_000
 _RELATIONS = "dataProcessInstanceRelationships"
+# The property in the system metadata of an aspect with the time of its latest event.
+_EVENT_TIME = "eventTime"
+_EVENT_TIME_IN = re.compile(rb'"eventTime":"(-?\d+)"')
 _EDITED = (
     "deprecation",
     "domains",
@@ -82,8 +86,10 @@ _NOTES = (
     "and platform instances are not in the URN.",
     "What events tell adds up, whichever comes first: inputs, outputs, columns, owners and tags "
     "are added to what is stored, and none is taken away; a schema that events alone wrote has the "
-    "columns that the last one said. What people edit is not touched, and an "
-    "owner or tag that they took off is not added again while the versions of the aspect tell it.",
+    "columns that the last one said. Of what replaces something, such as that a dataset was "
+    "dropped, the time of the event decides, and not when it arrives. What people edit is not "
+    "touched, and an owner or tag that they took off is not added again while the versions of the "
+    "aspect tell it.",
     "Facets that the model has no aspect for become custom properties, unknown ones whole, as "
     "JSON, each 20,000 characters at most. What looks like a secret becomes ***, and a "
     "literal of a job's SQL becomes ?.",
@@ -96,13 +102,15 @@ _Changes = Sequence[tuple[AspectChange, CheckedProposal]]
 
 
 class _Held(Struct, frozen=True):
-    """The value of an aspect, and whether OpenLineage events wrote it (`is_own`).
+    """The value of an aspect, whether OpenLineage events wrote it (`is_own`), and the time of the
+    latest event that did, if that is known.
 
     `stored` is the JSON of the stored value; it is empty after an event of the same request has
     replaced the value by `changed`, which must not be modified.
     """
 
     is_own: bool
+    event_millis: int | None
     stored: bytes = b""
     changed: Any = None
 
@@ -265,29 +273,24 @@ class OpenLineageRoutes(Routes):
         urns = list(dict.fromkeys(proposal.text for proposal in proposals))
         # The stored values; each event replaces those that it changes.
         stored = {
-            (urn, aspect.name): _Held(_is_own(aspect), aspect.value)
+            (urn, aspect.name): _Held(_is_own(aspect), _event_millis(aspect), aspect.value)
             for urn, aspects in view.aspects(urns, names).items()
             for aspect in aspects
         }
         points: list[CheckedProposal] = []
         for checked, changes in listed:
             stamps = {"system": checked.system, "actor": checked.actor}
-            owned_proposals = []
-            for checked_proposal in self._find_changes(view, checked, changes, stored):
-                before = stored.get((checked_proposal.text, checked_proposal.aspect))
-                # An aspect of another source, to which events only add, does not get their pipeline
-                # name; `status` does, because an event replaces it.
-                is_own = before is None or before.is_own or checked_proposal.aspect == "status"
-                system = checked.system if is_own else _without_pipeline(checked.system)
-                owned_proposals.append(
-                    (replace(checked_proposal, system=system, actor=checked.actor), is_own)
-                )
-            batch = aspects_to_write(proposal for proposal, _ in owned_proposals)
-            for checked_proposal, is_own in owned_proposals:
+            writes = []
+            for checked_proposal, held in self._find_changes(view, checked, changes, stored):
+                system = checked.system if held.is_own else _without_pipeline(checked.system)
+                if held.event_millis is not None:
+                    system = {**system, "properties": {_EVENT_TIME: str(held.event_millis)}}
+                stamped = replace(checked_proposal, system=system, actor=checked.actor)
+                writes.append((stamped, held))
+            batch = aspects_to_write(proposal for proposal, _ in writes)
+            for checked_proposal, held in writes:
                 self._catalog.intake.apply(view, checked_proposal, now_millis, batch)
-                stored[checked_proposal.text, checked_proposal.aspect] = _Held(
-                    is_own, changed=checked_proposal.value
-                )
+                stored[checked_proposal.text, checked_proposal.aspect] = held
             points += (
                 replace(proposal, **stamps)
                 for change, proposal in changes
@@ -317,35 +320,53 @@ class OpenLineageRoutes(Routes):
         checked: _Checked,
         changes: _Changes,
         stored: Mapping[tuple[str, str], _Held],
-    ) -> Iterator[CheckedProposal]:
-        """Yield the versioned aspects that an event changes, with the values to write."""
+    ) -> Iterator[tuple[CheckedProposal, _Held]]:
+        """Yield the versioned aspects that an event changes, with the values to write, and what is
+        held then. The status of a dataset is among them if only the time of its latest event
+        changes."""
         at_millis = checked.event.at_millis
         begun: dict[tuple[str, str], Any] = {}
         values: dict[tuple[str, str], Any] = {}
         first: dict[tuple[str, str], CheckedProposal] = {}
+        times: dict[tuple[str, str], int | None] = {}
         for change, proposal in changes:
             if change.aspect in TIMESERIES:
                 continue
             key = (proposal.text, proposal.aspect)
             before = stored.get(key)
+            before_millis = None if before is None else before.event_millis
             if key not in first:
-                if before is not None and _is_settled(change, before, at_millis):
+                has_time = _needs_time(change)
+                if before is not None and not has_time and _is_settled(change, before, at_millis):
                     continue
                 begun[key] = values[key] = None if before is None else before.content()
-                first[key] = proposal
+                first[key], times[key] = proposal, before_millis
             is_own = before is None or before.is_own
+            is_late = before_millis is not None and at_millis < before_millis
+            if not is_late and (change.aspect != "schemaMetadata" or change.drops):
+                # A schema is complete as of the event that said so.
+                times[key] = at_millis
             added = change
             if before is not None and change.aspect in GIVEN:
                 added = leave_out_removed(change, values[key], partial(_versions, view, *key))
-            value = merge_change(added, values[key], at_millis, is_own=is_own)
+            value = merge_change(added, values[key], at_millis, is_own=is_own, is_late=is_late)
             if before is not None and values[key] is begun[key] and value == begun[key]:
                 _settle(change, before, at_millis)
             else:
                 values[key] = value
         for key, proposal in first.items():
+            before = stored.get(key)
             is_same = values[key] is begun[key] or values[key] == begun[key]
-            if not is_same or stored.get(key) is None:
-                yield replace(proposal, value=values[key])
+            # An aspect of another source, to which events only add, does not get their pipeline
+            # name; `status` does, because an event replaces it.
+            is_own = before is None or before.is_own or (key[1] == "status" and not is_same)
+            if before is None or not is_same:
+                held = _Held(is_own, times[key], changed=values[key])
+            elif _needs_time(proposal) and times[key] != before.event_millis:
+                held = replace(before, event_millis=times[key])
+            else:
+                continue
+            yield replace(proposal, value=values[key]), held
 
     def _with_parent(
         self, view: Transaction, checked: _Checked, jobs_by_run: Mapping[str, str]
@@ -368,6 +389,12 @@ class OpenLineageRoutes(Routes):
             return checked.changes
         change = event.edge_from(parent)
         return (*checked.changes, (change, replace(proposal, value=change.value)))
+
+
+def _needs_time(change: AspectChange | CheckedProposal) -> bool:
+    """Return whether the time of every event that states the value of an aspect is stored: that of
+    a dataset's status, so that a drop which arrives late is known to be followed by a write."""
+    return change.aspect == "status" and change.urn.entity_type == "dataset"
 
 
 def _settle(change: AspectChange, stored: _Held, at_millis: int) -> None:
@@ -411,6 +438,11 @@ def _without_pipeline(system: dict[str, Any]) -> dict[str, Any]:
 
 def _is_own(stored: StoredAspect) -> bool:
     return b'"pipelineName":"openlineage"' in stored.system
+
+
+def _event_millis(stored: StoredAspect) -> int | None:
+    match = _EVENT_TIME_IN.search(stored.system)
+    return int(match[1]) if match else None
 
 
 def _now_millis() -> int:

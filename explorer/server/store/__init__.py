@@ -296,13 +296,16 @@ def digest(value: bytes) -> bytes:
 
 
 def update_observation(stored: bytes, latest: bytes) -> bytes:
-    """Return the stored system metadata with the time and run of the latest observation.
+    """Return the stored system metadata with the time, run and properties of the latest
+    observation.
 
     `latest` is the system metadata of the write that repeated the stored value.
     """
     system, now = orjson.loads(stored), orjson.loads(latest)
     system["lastObserved"] = now.get("lastObserved", system.get("lastObserved"))
     system["lastRunId"] = now.get("runId", system.get("lastRunId"))
+    if properties := now.get("properties"):
+        system["properties"] = {**(system.get("properties") or {}), **properties}
     return orjson.dumps(system)
 
 
