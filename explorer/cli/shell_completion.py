@@ -16,6 +16,7 @@ import click
 from click.shell_completion import CompletionItem, ShellComplete, split_arg_string
 
 from explorer.errors import CatalogError
+from explorer.metadata.browse_paths import below_path
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -136,16 +137,18 @@ def complete_columns(catalog: "Catalog", context: click.Context, incomplete: str
 @_making_requests
 def complete_paths(catalog: "Catalog", context: click.Context, incomplete: str) -> _Items:
     """Return the folders that begin with a browse path."""
-    above, _, last = incomplete.rpartition("/")
+    match = re.fullmatch(r"(.*)(?<!\\)/(.*)", incomplete, re.DOTALL)
+    above, last = match.groups() if match else ("", incomplete)
     types = _parameters_of(context).get("entities") or _TYPES_BROWSED
     counts_by_folder: dict[str, int] = {}
     for entity in types:
         for folder in catalog.browse(above or "/", entity=entity, count=1_000).folders:
-            counts_by_folder[folder.name] = counts_by_folder.get(folder.name, 0) + folder.count
+            path = below_path(above, folder.name)
+            counts_by_folder[path] = counts_by_folder.get(path, 0) + folder.count
     return [
-        CompletionItem(f"{above}/{name}", OPEN, f"{count:,}")
-        for name, count in sorted(counts_by_folder.items())
-        if name.startswith(last)
+        CompletionItem(path, OPEN, f"{count:,}")
+        for path, count in sorted(counts_by_folder.items())
+        if path.startswith(f"{above}/{last}")
     ]
 
 

@@ -39,6 +39,7 @@ from explorer.metadata.aspects import (
     read_aspect,
 )
 from explorer.metadata.aspects import SchemaMetadata as SchemaAspect
+from explorer.metadata.browse_paths import path_texts
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.registry import Registry
@@ -453,8 +454,8 @@ class Entity:
     @property
     def browse_paths(self) -> tuple[str, ...]:
         """The stored browse paths."""
-        paths = self._list_of("browsePaths", "paths")
-        return tuple(path for path in paths if isinstance(path, str))
+        values = {name: self.raw(name) for name in ("browsePaths", "browsePathsV2")}
+        return path_texts(self.urn, values)
 
     @property
     def inputs(self) -> tuple[Urn, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from explorer.client.pages import WINDOW
 from explorer.errors import InvalidInput, NotFound, ServerFault
+from explorer.metadata.browse_paths import below_path, split_path
 from explorer.metadata.names import natural_key, plural, singular
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
@@ -27,7 +28,8 @@ class FolderEntry:
 
     `below` reads its own entries, `None` if it has none; `count` is the number of entities in and
     below it, `None` if the server does not say. A `heading` is an entity type. `aside` is shown
-    next to the name, to distinguish entries of the same name.
+    next to the name, to distinguish entries of the same name. `folder` is the name of
+    a folder in paths if it is another one: the URN of the entity that the folder stands for.
     """
 
     name: str
@@ -36,11 +38,12 @@ class FolderEntry:
     below: "EntrySource | None" = None
     heading: bool = False
     aside: str = ""
+    folder: str = ""
 
     @property
     def key(self) -> object:
-        """A value that is unique in the folder: the URN, or the name of a folder."""
-        return self.name if self.urn is None else self.urn
+        """A value that is unique in the folder: the URN, or the name of a folder in paths."""
+        return self.folder or self.name if self.urn is None else self.urn
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +175,16 @@ def _top_of(entity_type: str) -> EntrySource:
     return FolderSource(entity_type)
 
 
-def below_path(path: str, name: str) -> str:
-    """Return the path of a folder inside another."""
-    return f"{path.rstrip('/')}/{name}"
+async def folder_at(catalog: "AsyncCatalog", path: str, entity_type: str) -> str:
+    """Return the path of a folder whose folders may be called as they are shown: names of entities
+    become their URNs. One request for each folder on the path, or two."""
+    folder_path = "/"
+    for name in split_path(path):
+        page = await catalog.browse(folder_path, entity=entity_type, count=_GROUPS)
+        names = {folder.title: folder.name for folder in reversed(page.folders)}
+        is_known = any(folder.name == name for folder in page.folders)
+        folder_path = below_path(folder_path, name if is_known else names.get(name, name))
+    return folder_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,21 +216,23 @@ class FolderSource:
         return self._portion(page, first, count)
 
     def _portion(self, page: "BrowsePage", first: bool, count: int) -> EntryPage:
-        folders = tuple(
+        folders = [
             FolderEntry(
-                folder.name,
+                folder.title,
                 None,
                 folder.count,
                 replace(self, path=below_path(self.path, folder.name)),
+                folder=folder.name,
             )
             for folder in page.folders
-        )
+        ]
         entities = [FolderEntry(entity.name, entity.urn) for entity in page.entities]
         unread = [FolderEntry(text) for text in page.unreadable]
         if page.entry_count <= count:
+            folders.sort(key=lambda entry: natural_order(entry.name))
             entities.sort(key=lambda entry: natural_order(entry.name))
         if page.repeats_folders:
-            head = folders if first else ()
+            head = tuple(folders) if first else ()
             source = replace(self, repeats_folders=True)
             return EntryPage((*entities, *unread), page.direct_count, head, source)
         return EntryPage((*folders, *entities, *unread), page.entry_count)
@@ -262,12 +274,19 @@ class FoundInFolder:
         value = await self._ask(catalog, 0, _GROUPS)
         groups = [(group["name"], group["count"]) for group in value["groups"]]
         counted = 0 if self.folder.repeats_folders else len(groups)
-        names = {name for name, _ in groups}
+        labels = await catalog.folder_labels(name for name, _ in groups)
         entries = tuple(
-            FolderEntry(name, None, number, replace(self, folder=self._below(name), by_own_name=()))
+            FolderEntry(
+                labels.get(name, name),
+                None,
+                number,
+                replace(self, folder=self._below(name), by_own_name=()),
+                folder=name,
+            )
             for name, number in groups
         )
-        by_own_name = tuple(entry for entry in self.by_own_name if entry.name not in names)
+        names = {name for name, _ in groups}
+        by_own_name = tuple(entry for entry in self.by_own_name if entry.key not in names)
         entities = await _entities(catalog, _urns(value)[:count])
         if value["total"] <= count:
             entities = tuple(sorted(entities, key=lambda entry: natural_order(entry.name)))
@@ -286,7 +305,7 @@ class FoundInFolder:
         among = _name_filter(catalog.registry, (kind,), self.text)
         fields = {
             "type": entity_symbol(kind),
-            "path": [part for part in self.folder.path.split("/") if part],
+            "path": split_path(self.folder.path),
             "start": start,
             "count": count,
             "orFilters": [
@@ -424,7 +443,8 @@ _HOLDERS = {
 
 @dataclass(frozen=True, slots=True)
 class FolderPath:
-    """A path from the top of the tree to an entity: folders by name, groups and containers by URN.
+    """A path from the top of the tree to an entity: folders by their names in paths,
+    groups and containers by URN.
 
     `own` is true if the last folder may be the entity's own name.
     """
@@ -446,7 +466,7 @@ async def paths_to(catalog: "AsyncCatalog", urn: Urn) -> list[FolderPath]:
     if urn.entity_type not in NESTING:
         top = plural(urn.entity_type)
         for path in await catalog.browse_paths(urn):
-            folders = [part for part in path.split("/") if part]
+            folders = split_path(path)
             paths.append(FolderPath((top, *folders), urn, name, own=bool(folders)))
         if not paths:
             paths.append(FolderPath((top,), urn, name))

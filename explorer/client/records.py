@@ -185,10 +185,20 @@ class SearchPage:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder below a browse path; `count` is the number of entities in and below it."""
+    """A folder below a browse path; `count` is the number of entities in and below it.
+
+    `name` is what paths have. If that is the URN of an entity that the folder stands for, such as a
+    container, `label` is the entity's name; it is empty for other folders.
+    """
 
     name: str
     count: int
+    label: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name that is shown."""
+        return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)

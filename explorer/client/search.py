@@ -879,11 +879,28 @@ class SearchMethods(FilterMethods):
     ) -> BrowsePage:
         """Return a page of the folder at a browse path: its folders first, then its entities.
 
-        An unknown path gives an empty page. One request.
+        An unknown path gives an empty page. One request, and one for each 150 folders that stand
+        for an entity, whose names are read.
         """
         request = browse_request(path, entity, start, count)
         reply = await self._connection.ask(request)
-        return parse_browse(reply.body, reply.as_of)
+        page = parse_browse(reply.body, reply.as_of)
+        return replace(page, folders=await self._label_folders(page.folders))
+
+    async def _label_folders(self, folders: Sequence[Folder]) -> tuple[Folder, ...]:
+        """Return the folders with the names of the entities that they stand for."""
+        labels = await self.folder_labels(folder.name for folder in folders)
+        return tuple(
+            replace(folder, label=labels[folder.name]) if folder.name in labels else folder
+            for folder in folders
+        )
+
+    async def folder_labels(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the names of the entities that folders stand for, by the names of the folders. One
+        request for each 150 such folders."""
+        urns = {name: urn for name in names if isinstance(urn := _urn(name, "browse"), Urn)}
+        entities = await self.summaries(urns.values()) if urns else {}
+        return {name: entities[urn].name for name, urn in urns.items() if urn in entities}
 
     async def browse_paths(self, urn: str | Urn) -> tuple[str, ...]:
         """Return the browse paths of an entity; empty for an entity that does not exist. One
@@ -1120,7 +1137,7 @@ class SearchMethods(FilterMethods):
             request = browse_request(path, entity, start, count)
             page = parse_browse(await self._connection.send(request))
             fresh = [folder for folder in page.folders if folder.name not in folders]
-            page_folders = fresh if page.repeats_folders else page.folders
+            page_folders = await self._label_folders(fresh if page.repeats_folders else page.folders)
             folders.update(folder.name for folder in page.folders)
             entry_count = len(page_folders) + len(page.entities) + len(page.unreadable)
             end = start + page.end - page.start

@@ -9,6 +9,7 @@ from explorer.client.display import line
 from explorer.client.entity import Entity
 from explorer.client.records import BrowsePage, Facet, FacetValue, Hit, Measures, SearchPage
 from explorer.errors import InvalidInput, NotFound, UnknownName
+from explorer.metadata.browse_paths import below_path
 from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import (
@@ -63,8 +64,10 @@ class BrowsedFolder(ShownTable, BrowsePage):
     def __getitem__(self, name: str) -> "BrowsedFolder | EntityPage":
         """Return a folder or an entity of this page. One request for a folder, two for an entity.
         Raises `NotFound` if there is none with that name."""
-        if any(name == folder.name for folder in self.folders):
-            return self.catalog.browse(self._path_of(name), entity=self.entity_type)
+        for folder in self.folders:
+            if name in (folder.name, folder.title):
+                path = below_path(self.path, folder.name)
+                return self.catalog.browse(path, entity=self.entity_type)
         for entity in self.entities:
             if name in (entity.name, str(entity.urn)):
                 return self.catalog.entity(entity.urn)
@@ -99,12 +102,9 @@ class BrowsedFolder(ShownTable, BrowsePage):
         if self.truncated:
             yield Say("there are more; .next() reads them")
 
-    def _path_of(self, name: str) -> str:
-        return f"{self.path.rstrip('/')}/{name}"
-
     def _ipython_key_completions_(self) -> list[str]:
         names = (
-            *(folder.name for folder in self.folders),
+            *(folder.title for folder in self.folders),
             *(entity.name for entity in self.entities),
         )
         return [name for name in dict.fromkeys(names) if name == line(name)]

@@ -1,12 +1,19 @@
 """The places where browsing finds entities: stored paths, paths derived from URNs, and folders."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
 from msgspec import Struct
 
 from explorer.errors import InvalidUrn
+from explorer.metadata.browse_paths import (
+    join_path,
+    newer_folders,
+    split_path,
+    stored_paths,
+    suggested_path,
+)
 from explorer.metadata.names import NAME_ASPECTS, display_name, natural_key
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
@@ -19,74 +26,47 @@ from explorer.server.store import Placement, Store, StoredAspect
 _SLASHED = frozenset({"abs", "adlsGen1", "adlsGen2", "file", "gcs", "hdfs", "s3"})
 
 
-def components(path: str) -> tuple[str, ...]:
-    """Return the folders of a path, ignoring empty parts and slashes at the ends."""
-    return tuple(part for part in path.split("/") if part)
-
-
 def default_delimiter(platform: str | None) -> str:
     """Return the delimiter in dataset names of a platform that does not specify one."""
     return "/" if platform in _SLASHED else "."
 
 
 def placements(
-    urn: Urn, name: str, stored: Iterable[str] | None, delimiter: str
+    urn: Urn, name: str, values: Mapping[str, Any], delimiter: str
 ) -> tuple[Placement, ...]:
-    """Return the places of an entity: one for each stored path, or the default one.
+    """Return the places of an entity: one for each path that its aspects have, or the default one.
 
-    A path that ends in the entity's own name (its display name, the name in its URN or the last
-    part of that) places the entity in the folder before. Any other path is the folder itself.
+    A path of `browsePaths` that ends in the entity's own name (its display name, the name in its
+    URN or the last part of that) places the entity in the folder before. Any other path is the
+    folder itself.
     """
-    paths = [components(path) for path in stored or ()]
-    if not paths:
-        path = _default(urn, delimiter)
-        return (Placement(path[:-1], path[-1]) if path else Placement(()),)
+    paths = [split_path(path) for path in stored_paths(urn, values)]
     own = {name.casefold(), urn.name.casefold(), _last_part(urn, delimiter).casefold()}
-    places = dict.fromkeys(
-        Placement(path[:-1], path[-1]) if path and path[-1].casefold() in own else Placement(path)
+    places = [
+        Placement(path[:-1], path[-1]) if path[-1].casefold() in own else Placement(path)
         for path in paths
-    )
-    return tuple(places)
+    ]
+    if folders := newer_folders(values):
+        places.append(Placement(folders))
+    if not places:
+        path = suggested_path(urn, delimiter)
+        places = [Placement(path[:-1], path[-1]) if path else Placement(())]
+    return tuple(dict.fromkeys(places))
 
 
-def browse_paths(urn: Urn, stored: Iterable[str] | None, delimiter: str) -> list[str]:
-    """Return the paths of an entity as texts: those stored, or one derived from its URN, if any."""
-    paths = [path for path in stored or () if components(path)]
-    if paths:
-        return paths
-    suggested = _default(urn, delimiter)
-    return [f"/{'/'.join(suggested)}"] if suggested else []
+def browse_paths(urn: Urn, values: Mapping[str, Any], delimiter: str) -> list[str]:
+    """Return the paths of an entity as texts: those that its aspects have, or one derived from its
+    URN, if any."""
+    folders = newer_folders(values)
+    paths = [*stored_paths(urn, values), *([join_path(folders)] if folders else ())]
+    suggested = suggested_path(urn, delimiter)
+    return paths or ([join_path(suggested)] if suggested else [])
 
 
 def _last_part(urn: Urn, delimiter: str) -> str:
-    parts = [part for part in urn.name.split(_delimiter(urn, delimiter)) if part]
+    separator = "." if urn.entity_type in ("glossaryTerm", "glossaryNode") else delimiter
+    parts = [part for part in urn.name.split(separator) if part]
     return parts[-1] if parts else urn.name
-
-
-def _delimiter(urn: Urn, delimiter: str) -> str:
-    return "." if urn.entity_type in ("glossaryTerm", "glossaryNode") else delimiter
-
-
-def _default(urn: Urn, delimiter: str) -> tuple[str, ...]:
-    """Return the path derived from a URN, in lower case; empty (the root) if there is none."""
-    match urn.entity_type, urn.parts:
-        case (("dataset" | "mlModel" | "mlModelGroup"), (_, name, origin)):
-            path = f"{origin}/{urn.platform}/{name.replace(delimiter, '/')}"
-        case (("chart" | "dashboard" | "notebook"), (tool, key)):
-            path = f"{tool}/{key}"
-        case "dataFlow", (orchestrator, flow, cluster):
-            path = f"{orchestrator}/{cluster}/{flow}"
-        case "dataJob", (flow_urn, job):
-            path = f"{urn.platform}/{_flow_name(flow_urn)}/{job}"
-        case "glossaryTerm", (name,):
-            path = name.replace(".", "/")
-        case _:
-            return ()
-    return components(path.lower())
-
-
-def _flow_name(flow_urn: str) -> str:
-    return Urn.parse(flow_urn).name if flow_urn.startswith("urn:li:") else flow_urn
 
 
 AspectOf = Callable[[str, str], StoredAspect | None]
@@ -114,8 +94,7 @@ def with_folders(
     if above:
         path = [{"id": container, "urn": container} for container in above]
     else:
-        stored = values.get("browsePaths", {}).get("paths")
-        places = placements(urn, display_name(urn, values), stored, delimiter)
+        places = placements(urn, display_name(urn, values), values, delimiter)
         path = [{"id": folder} for folder in places[0].folder] if places else []
     return {**values, BROWSE_PATHS: {"path": path}} if path else values
 

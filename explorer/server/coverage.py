@@ -27,6 +27,7 @@ import msgspec
 from msgspec import Struct
 
 from explorer.errors import Busy
+from explorer.metadata.browse_paths import path_texts
 from explorer.metadata.fieldpath import FieldPath, earlier_paths
 from explorer.metadata.names import display_name
 from explorer.metadata.urn import Urn
@@ -168,7 +169,7 @@ def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> DatasetFacts:
         _texts(values["ownership"].get("owners"), "owner"),
         _texts(values["domains"].get("domains")),
         _tags(values["globalTags"], (*fields, *annotated)),
-        _texts(values["browsePaths"].get("paths")) or _newer_path(values["browsePathsV2"]),
+        path_texts(parsed, values),
         use.oldest_millis,
     )
 
@@ -256,13 +257,6 @@ def _in_tree_order(fields: tuple[_Field, ...]) -> Iterator[_Field]:
         field = waiting.pop()
         yield field
         waiting.extend(reversed(children.pop(field.path, [])))
-
-
-def _newer_path(value: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the path of a `browsePathsV2` as text; empty if it has none. A URN among its steps,
-    such as a container's, is shown by its name."""
-    names = _texts(value.get("path"), "id")
-    return ("".join(f"/{Urn.label(name)}" for name in names),) if names else ()
 
 
 def _texts(entries: Any, key: str | None = None) -> tuple[str, ...]:

@@ -703,7 +703,7 @@ def respell_path(
 
 
 def _path(urn: Urn, delimiter: str) -> str:
-    return next(iter(browse_paths(urn, None, delimiter)), "")
+    return next(iter(browse_paths(urn, {}, delimiter)), "")
 
 
 def _delimiter(transaction: Transaction, platform: str | None) -> str:

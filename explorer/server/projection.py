@@ -34,7 +34,7 @@ from explorer.server.ingestion import (
     summarise_incidents,
 )
 from explorer.server.search import SearchEngine
-from explorer.server.search.document import Document, build_document
+from explorer.server.search.document import BROWSE_PATHS, Document, build_document
 from explorer.server.stewardship import Ledger
 from explorer.server.store import (
     DocumentRange,
@@ -215,7 +215,10 @@ class Projection:
             urns = self._changes_after(committed_offset)
             self._feed(urns, head)
             return len(urns)
-        count = sum(self._feed(chunk, 0) for chunk in self._everything())
+        count = 0
+        for chunk in self._everything():
+            count += self._feed(chunk, 0)
+            self._do(partial(self._place_again, chunk))
         self._index.apply(head, ())
         return count
 
@@ -236,6 +239,7 @@ class Projection:
             if is_over():
                 return progress.done
             progress.done += self._feed(chunk, 0)
+            self._do(partial(self._place_again, chunk))
             reason = f"the search index is being rebuilt: {progress.words()}"
             self._index.suspend(reason, progress.left_seconds)
         while len(urns := self._changes_after(head)) > _AT_ONCE:
@@ -352,7 +356,7 @@ class Projection:
         except CatalogError:
             _log.exception(
                 "entities in a container that was moved, of a platform whose name delimiter "
-                "changed, or of an incident are not all up to date yet"
+                "changed, of an incident, or in folders are not all up to date yet"
             )
 
     def end(self) -> None:
@@ -516,6 +520,16 @@ class Projection:
         name, places = places_of(urn, values, read_delimiter(transaction, urn.platform))
         transaction.place(str(urn), urn.entity_type, name, places)
 
+    def _place_again(self, urns: Sequence[str]) -> None:
+        """Place those of the entities anew whose folders a source sent as `browsePathsV2`: earlier
+        releases left them where their URNs suggest."""
+        stored = self._store.aspects(urns, (BROWSE_PATHS,))
+        self._write_parts([urn for urn in urns if stored.get(urn)], self._place_stored)
+
+    def _place_stored(self, urns: Sequence[str], transaction: Transaction) -> None:
+        for urn in urns:
+            self._place(transaction, Urn.parse(urn), _read_values(transaction, urn))
+
     def _settle_delimiter(self, transaction: Transaction, platform: Urn) -> set[str]:
         """If the name delimiter of a platform changed, move its datasets in the browse tree; return
         the URNs of the datasets that were moved. Many are left to `follow_moves`."""
@@ -579,8 +593,7 @@ def places_of(
     if not values or values.get("status", {}).get("removed") is True:
         return "", ()
     name = display_name(urn, values)
-    stored = values.get("browsePaths", {}).get("paths")
-    return name, placements(urn, name, stored, delimiter)
+    return name, placements(urn, name, values, delimiter)
 
 
 def _inside(view: Reader, urns: Iterable[str], most: float = math.inf) -> dict[str, None]:

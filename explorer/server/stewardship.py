@@ -136,7 +136,7 @@ class EntryState(Struct, frozen=True):
 
 
 # Increment this when the content of the file changes.
-_FORMAT = 4
+_FORMAT = 5
 # `undescribed` are the missing descriptions, as MessagePack. What a dataset has several of is a
 # JSON array, or empty.
 _COLUMNS = (

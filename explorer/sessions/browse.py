@@ -535,7 +535,9 @@ def _at_hand(branch: Branch, target: str | Urn) -> int | None:
     if isinstance(target, str):
         text = target.casefold()
         matches = (
-            at for at, entry in branch.loaded() if not entry.urn and entry.name.casefold() == text
+            at
+            for at, entry in branch.loaded()
+            if not entry.urn and str(entry.key).casefold() == text
         )
         return next(matches, None)
     return next((at for at, entry in branch.loaded() if entry.urn == target), None)

@@ -443,7 +443,8 @@ class _Reader:
         if (reason := lineage_reason(lineage)) is not None:
             self.skip(node.id, reason)
         if not node.types:
-            node.inferred = lineage.names or query.read_names()
+            names = [name for name in lineage.names if name != "*"]
+            node.inferred = names or query.read_names()
             if node.materialized == "ephemeral" and lineage.names:
                 node.further_types |= query.infer_types(lineage)
         return lineage

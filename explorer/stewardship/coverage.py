@@ -295,15 +295,8 @@ def keys_of(entity: Entity, by: Grouping) -> tuple[str, ...]:
             columns = (tag for column in entity.schema for tag in column.tags)
             keys = list(map(str, (*entity.tags, *columns)))
         case "folder":
-            keys = list(entity.browse_paths) or [_newer_path(entity)]
+            keys = list(entity.browse_paths)
     return tuple(dict.fromkeys(keys)) or ("",)
-
-
-def _newer_path(entity: Entity) -> str:
-    """Return the folder from `browsePathsV2`, whose steps may be containers."""
-    steps = (entity.raw("browsePathsV2") or {}).get("path")
-    names = [step.get("id") for step in steps or () if isinstance(step, dict)]
-    return "".join(f"/{Urn.label(name)}" for name in names if isinstance(name, str))
 
 
 def _to_count(ingested: str | None, edited: str | None) -> Count:

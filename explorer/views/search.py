@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from explorer.client.display import line
+from explorer.metadata.browse_paths import below_path
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import display_name, singular
 from explorer.metadata.urn import Urn
@@ -376,9 +377,8 @@ def folder_table(page: "BrowsePage") -> Table:
         TableColumn("urn", None, lambda entry: entry.urn and str(entry.urn), "programs"),
         TableColumn("path", audience="programs"),
     )
-    above = page.path.rstrip("/")
     folders = [
-        _FolderEntry(folder.name, folder.count, None, f"{above}/{folder.name}")
+        _FolderEntry(folder.title, folder.count, None, below_path(page.path, folder.name))
         for folder in page.folders
     ]
     entities = [_FolderEntry(entity.name, None, entity.urn, None) for entity in page.entities]

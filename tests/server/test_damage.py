@@ -39,7 +39,7 @@ from explorer.server.search.document import Document
 from explorer.server.search.engine import EngineFailed, Searcher, find_index_damage
 from explorer.server.search.query import SearchQuery
 from explorer.server.search.terms import FORMAT
-from explorer.server.store import Reader, StoreUnavailable, SurveyedStore, Transaction
+from explorer.server.store import Placement, Reader, StoreUnavailable, SurveyedStore, Transaction
 
 TABLES = 60
 PAGE_BYTES = 4096
@@ -729,6 +729,22 @@ def test_a_large_index_is_made_anew_while_the_catalog_is_used(
     catalog.close()
     catalog = open_catalog(copy, load_registry())
     assert len(names(catalog)) == TABLES + 1
+    catalog.close()
+
+
+def test_what_an_earlier_release_left_in_other_folders_is_placed_anew(copy: Path) -> None:
+    urn = table(1)
+    catalog = open_catalog(copy, load_registry())
+    paths = catalog.intake.check(Proposal(urn, "browsePathsV2", {"path": [{"id": "sent"}]}))
+    catalog.store.write(partial(catalog.intake.apply, change=paths, now_millis=1)).result()
+    former = [Placement(("prod", "hive", "shop"))]
+    catalog.store.write(lambda view: view.place(str(urn), "dataset", urn.name, former)).result()
+    catalog.close()
+    shutil.rmtree(copy / "search")
+    catalog = open_catalog(copy, load_registry())
+    assert names(catalog)
+    page = catalog.browse("dataset", ("sent",), 0, 10, Filter())
+    assert [urn for _, urn in page.entities] == [str(urn)]
     catalog.close()
 
 

@@ -225,6 +225,28 @@ class TestBrowse:
         for folder in "ab":
             assert caller.browse(f"/two/{folder}")["entities"] == [{"name": "twice", "urn": urn}]
 
+    @pytest.mark.parametrize("urn", [hive("newer.table"), "urn:li:dashboard:(looker,newer)"])
+    def test_a_source_that_sends_only_the_newer_paths_says_the_folders(
+        self, caller: Caller, urn: str
+    ) -> None:
+        entity, container = urn.split(":")[2], "urn:li:container:newer"
+        caller.ingest(urn, "status", {"removed": False})
+        suggested = caller.post("/entities?action=getBrowsePaths", {"urn": urn}).json()["value"]
+        folders = ("Newer/ of a / slash", container, "50% off")
+        steps = [{"id": folder} for folder in folders]
+        caller.ingest(urn, "browsePathsV2", {"path": steps})
+        path = "/Newer\\/ of a \\/ slash/urn:li:container:newer/50% off"
+        assert ("Newer/ of a / slash", 1) in self.folders(caller.browse("/", entity))
+        assert [one["urn"] for one in caller.browse(path, entity)["entities"]] == [urn]
+        answer = caller.post("/entities?action=getBrowsePaths", {"urn": urn}).json()
+        assert answer["value"] == [path]
+        above = suggested[0].rpartition("/")[0]
+        assert urn not in [one["urn"] for one in caller.browse(above, entity)["entities"]]
+        # One that a source sends of both kinds is found at each.
+        caller.ingest(urn, "browsePaths", {"paths": ["/newer/and/older"]})
+        for folder in (path, "/newer/and/older"):
+            assert [one["urn"] for one in caller.browse(folder, entity)["entities"]] == [urn]
+
     def test_folders_that_lose_their_last_entity_are_gone(self, caller: Caller) -> None:
         urn = self.place(caller, "moving", "/moved/from/moving")
         self.place(caller, "moving", "/moved/to/moving")

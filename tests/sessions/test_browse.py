@@ -14,11 +14,13 @@ from explorer.client.folders import (
     EntryPage,
     FixedSource,
     FolderEntry,
+    FolderSource,
     TypesSource,
+    folder_at,
     natural_order,
 )
 from explorer.errors import Unreachable
-from explorer.metadata import Urn
+from explorer.metadata import Proposal, Urn
 from explorer.sessions.browse import PAGE, Branch, BrowseSession, Outline
 
 
@@ -226,6 +228,41 @@ async def test_an_answer_to_what_is_filtered_meanwhile_is_not_taken(catalog: Hal
     catalog.gate.set()
     assert not await late
     assert datasets.total is None
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["dataset", "dashboard"])
+async def test_the_folders_that_a_source_sends_are_shown_by_the_names_of_what_they_stand_for(
+    catalog: Halting, kind: str
+) -> None:
+    is_table = kind == "dataset"
+    urn = Urn.dataset("hive", "sent") if is_table else Urn.of("dashboard", "looker", "sent")
+    container = Urn.of("container", f"of-{kind}")
+    steps = [{"id": "Top/Level"}, {"id": str(container), "urn": str(container)}]
+    name = {"name": f"Sales / {kind}"}
+    await catalog.ingest(Proposal(container, "containerProperties", name))
+    await catalog.ingest(Proposal(urn, "browsePathsV2", {"path": steps}))
+    if not is_table:
+        stamp = {"time": 0, "actor": "urn:li:corpuser:ann"}
+        changes = {"created": stamp, "lastModified": stamp}
+        info = {"title": "sent", "description": "", "lastModified": changes}
+        await catalog.ingest(Proposal(urn, "dashboardInfo", info))
+    session = BrowseSession(catalog, Outline(TypesSource()))
+    location = await session.reveal(urn)
+    assert location.index is not None
+    folder = location.branch.entry
+    assert (folder.name, folder.count) == (f"Sales / {kind}", 1)
+    assert location.branch.above is not None
+    assert location.branch.above.entry.name == "Top/Level"
+    # Typed as it is shown.
+    path = await folder_at(catalog, f"/Top\\/Level/Sales \\/ {kind}", kind)
+    page = await catalog.browse(path, entity=kind)
+    assert [entity.urn for entity in page.entities] == [urn]
+    assert (await catalog.entity(urn)).browse_paths == (f"/Top\\/Level/of-{kind}",)
+    # What is filtered by a name is found in the same folders.
+    source = FolderSource(kind, "/Top\\/Level").narrow("sent", ())
+    found = await source.read(catalog, 0, 10)
+    assert [entry.name for entry in found.head] == [f"Sales / {kind}"]
 
 
 @pytest.mark.anyio

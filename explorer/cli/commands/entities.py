@@ -157,7 +157,8 @@ Examples
   catalog browse --entity chart --entity dashboard
   catalog browse /prod --tree 9 --csv > folders.csv
 
-The number of a folder counts the entities in it and in all folders below it.
+The number of a folder counts the entities in it and in all folders below it. A slash in the name
+of a folder is written \\/.
 """
 
 

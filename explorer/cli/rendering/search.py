@@ -15,8 +15,10 @@ from explorer.cli.output import EDITED, UNLIMITED, line_text, note, print_json, 
 from explorer.client import Catalog
 from explorer.client.display import counted, line
 from explorer.client.entity import Entity
+from explorer.client.folders import folder_at
 from explorer.client.records import Folder, Named, SearchPage
 from explorer.errors import NotFound
+from explorer.metadata.browse_paths import below_path
 from explorer.metadata.urn import Urn
 from explorer.views.search import ResultRow, result_rows
 from explorer.views.table import TableColumn
@@ -76,8 +78,7 @@ def read_folder(
 ) -> FolderOutput:
     """Return the entries at a path, at most `count`, folders first. Raises `NotFound` if there is
     no such folder."""
-    path = "/" + path.strip("/")
-    pages = _pages(catalog, path, entities)
+    path, pages = _pages(catalog, "/" + path.strip("/"), entities)
     listing = FolderOutput(
         path,
         total=sum(entries for entries, _ in pages.values()),
@@ -100,8 +101,7 @@ def read_tree(catalog: Catalog, path: str, entities: Sequence[str], depth: int) 
 
     Raises `NotFound` if there is no such folder.
     """
-    path = "/" + path.strip("/")
-    pages = _pages(catalog, path, entities)
+    path, pages = _pages(catalog, "/" + path.strip("/"), entities)
     return [branch for entity in pages for branch in _below(catalog, path, entity, 1, depth)]
 
 
@@ -138,21 +138,36 @@ def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) ->
     note(counted(sum(1 for _ in _walk(branches)), "folder"))
 
 
-def _pages(catalog: Catalog, path: str, entities: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return, for each entity type with entries at the path, the numbers of entries and entities.
+def _pages(
+    catalog: Catalog, path: str, entities: Sequence[str]
+) -> tuple[str, dict[str, tuple[int, int]]]:
+    """Return the path of a folder and, for each entity type with entries there, the numbers of
+    entries and entities. Folders of the path may be called as they are shown.
 
     At the top, entity types without folders are included only if `entities` names them. Raises
     `NotFound` if there is no such folder.
     """
+    types = entities or tuple(catalog.counts())
+    counts_by_type = _count_entries(catalog, path, types, with_lists=bool(entities))
+    if counts_by_type or path == "/":
+        return path, counts_by_type
+    for entity in types:
+        path_in_catalog = catalog.wait(folder_at(catalog.core, path, entity))
+        if counts_by_type := _count_entries(catalog, path_in_catalog, types, with_lists=True):
+            return path_in_catalog, counts_by_type
+    raise NotFound(f"there is no folder {path}; catalog browse lists the top-level folders")
+
+
+def _count_entries(
+    catalog: Catalog, path: str, types: Sequence[str], *, with_lists: bool
+) -> dict[str, tuple[int, int]]:
     counts_by_type = {}
-    for entity in entities or catalog.counts():
+    for entity in types:
         page = catalog.browse(path, entity=entity, count=1)
         entries = page.entry_count or len(page)
         has_folders = path != "/" or page.folders
-        if entries and (entities or has_folders):
+        if entries and (with_lists or has_folders):
             counts_by_type[entity] = (entries, page.total)
-    if not counts_by_type and path != "/":
-        raise NotFound(f"there is no folder {path}; catalog browse lists the top-level folders")
     return counts_by_type
 
 
@@ -161,19 +176,17 @@ def _below(catalog: Catalog, path: str, entity: str, depth: int, deepest: int) -
     for entry in catalog.folder(path, entity=entity):
         if not isinstance(entry, Folder):
             break
-        folder_path = f"{path.rstrip('/')}/{entry.name}"
+        folder_path = below_path(path, entry.name)
         below = _below(catalog, folder_path, entity, depth + 1, deepest) if depth < deepest else []
-        trees.append(FolderTree(folder_path, entry.name, entity, entry.count, depth, below))
+        trees.append(FolderTree(folder_path, entry.title, entity, entry.count, depth, below))
     return trees
 
 
 def _table(listing: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.StyledTable:
     rows: list[list[output.Cell]] = []
-    base = listing.path.rstrip("/")
     for entity, folder in listing.folders:
-        rows.append(
-            [f"{base}/{folder.name}", None, entity, f"{folder.name}/", entity, folder.count, None]
-        )
+        path = below_path(listing.path, folder.name)
+        rows.append([path, None, entity, f"{folder.title}/", entity, folder.count, None])
     for entity, entry in listing.entities:
         summary = summaries.get(entry.urn)
         kind = summary.kind if summary else entity
@@ -213,7 +226,6 @@ def _shorten_description(summary: Entity | None) -> str:
 
 
 def _folder_as_json(listing: FolderOutput, summaries: Mapping[Urn, Entity]) -> dict[str, Any]:
-    base = listing.path.rstrip("/")
     entities = []
     for entity, entry in listing.entities:
         summary = summaries.get(entry.urn)
@@ -234,8 +246,8 @@ def _folder_as_json(listing: FolderOutput, summaries: Mapping[Urn, Entity]) -> d
         "entities_below": listing.below,
         "folders": [
             {
-                "path": f"{base}/{folder.name}",
-                "name": folder.name,
+                "path": below_path(listing.path, folder.name),
+                "name": folder.title,
                 "type": entity,
                 "entities": folder.count,
             }

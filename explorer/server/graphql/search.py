@@ -8,11 +8,12 @@ from typing import Any
 import orjson
 
 from explorer.errors import InvalidInput, NotFound
+from explorer.metadata.browse_paths import split_path
 from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import PREFIX
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
-from explorer.server.browse import browse_paths, components
+from explorer.server.browse import browse_paths
 from explorer.server.graphql.object_types import entity_type_symbol, symbols
 from explorer.server.graphql.schema import Resolvers, Value
 from explorer.server.graphql.session import GraphQLContext, Info
@@ -225,9 +226,9 @@ async def _browse_paths(_root: Any, info: Info, **given: Any) -> list[Value]:
     node = await stored_node if isinstance(stored_node, Awaitable) else stored_node
     if node is None:
         raise NotFound(f"{arguments['urn']} does not exist.")
-    stored = (node.aspect("browsePaths") or {}).get("paths")
     delimiter = await catalog.read_few(read_delimiter, catalog.store, node.urn.platform)
-    return [{"path": components(path)} for path in browse_paths(node.urn, stored, delimiter)]
+    paths = browse_paths(node.urn, node.values(), delimiter)
+    return [{"path": split_path(path)} for path in paths]
 
 
 _FACET_VALUES = 20

@@ -7,9 +7,10 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
+from explorer.metadata.browse_paths import split_path
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
-from explorer.server.browse import browse_paths, components
+from explorer.server.browse import browse_paths
 from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect, search_hits
 from explorer.server.projection import read_delimiter
@@ -33,6 +34,7 @@ from explorer.server.routes import (
     START,
     URN,
 )
+from explorer.server.search.document import BROWSE_PATHS
 from explorer.server.search.query import FacetCounts, FoundPage, SearchQuery
 from explorer.server.search_request import (
     begin_scroll,
@@ -156,7 +158,9 @@ class BrowsingRoutes(Routes):
         notes=(
             "Groups come before entities in a page. Soft-deleted entities are left out.",
             "A path that does not exist has empty lists.",
-            "An entity without browse paths is placed where its URN suggests.",
+            "An entity is in the folders of its browsePaths and of its browsePathsV2, and without "
+            "any where its URN suggests. A folder of browsePathsV2 that stands for an entity is "
+            "named by its URN. A slash in the name of a folder is written \\/ in paths.",
         ),
     )
     async def _browse(self, request: RestliRequest) -> Response:
@@ -166,7 +170,7 @@ class BrowsingRoutes(Routes):
         start, limit = parameters.start(), parameters.page("limit")
         among = await _entity_filter(self._catalog, request, parameters, entity)
         page = await self._catalog.read(
-            self._catalog.browse, entity, components(path), start, limit, among
+            self._catalog.browse, entity, split_path(path), start, limit, among
         )
         groups = [{"name": name, "count": count} for name, count in page.groups]
         return ValueResponse(
@@ -204,9 +208,9 @@ class BrowsingRoutes(Routes):
         store = self._catalog.store
         if not store.existing([str(urn)]):
             return []
-        stored = store.aspect(str(urn), "browsePaths")
-        value = orjson.loads(stored.value) if stored else {}
-        return browse_paths(urn, value.get("paths"), read_delimiter(store, urn.platform))
+        stored = store.aspects([str(urn)], ("browsePaths", BROWSE_PATHS)).get(str(urn), ())
+        values = {aspect.name: orjson.loads(aspect.value) for aspect in stored}
+        return browse_paths(urn, values, read_delimiter(store, urn.platform))
 
 
 _FILTERED = (FILTER, SORT, SORT_CRITERIA)

@@ -9,9 +9,9 @@ import orjson
 from starlette.responses import Response
 
 from explorer.errors import InvalidInput
+from explorer.metadata.browse_paths import split_path
 from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
-from explorer.server.browse import components
 from explorer.server.coverage import DAY_MILLIS, HISTORY_ASPECTS, CoverageSeries, Lacking, series_of
 from explorer.server.restli import (
     MAX_PAGE,
@@ -306,7 +306,7 @@ class StewardshipRoutes(Routes):
     def _below(self, folder: str) -> Collection[str]:
         """Return the URNs of the datasets in and below a folder."""
         urns: dict[str, None] = {}
-        paths = [components(folder)]
+        paths = [split_path(folder)]
         while paths:
             path, start = paths.pop(), 0
             while True:

@@ -431,9 +431,9 @@ def _places(how: How, text: str) -> list[_Place]:
     return places
 
 
-# Increment this when the schema, the names of entities or their order change: an index of another
-# format is rebuilt.
-FORMAT = 20
+# Increment this when the schema, the names of entities, their order or their folders change: an
+# index of another format is rebuilt.
+FORMAT = 21
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})

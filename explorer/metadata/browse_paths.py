@@ -1,0 +1,86 @@
+"""Browse paths: folders in which browsing finds an entity, stored or suggested by its URN."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from explorer.metadata.urn import Urn
+
+_FOLDER: Final = re.compile(r"(?:\\/|[^/])+")
+_WORDS: Final = re.compile(r"\w+")
+
+
+def split_path(path: str) -> tuple[str, ...]:
+    """Return the folders of a path, ignoring empty parts and slashes at the ends. A slash in the
+    name of a folder is written `\\/`."""
+    return tuple(folder.replace("\\/", "/") for folder in _FOLDER.findall(path))
+
+
+def join_path(folders: Iterable[str]) -> str:
+    """Return the path that `split_path` splits into these folders."""
+    return "".join(f"/{_escape(folder)}" for folder in folders)
+
+
+def below_path(path: str, name: str) -> str:
+    """Return the path of a folder inside another."""
+    return f"{path.rstrip('/')}/{_escape(name)}"
+
+
+def _escape(folder: str) -> str:
+    return folder.replace("/", "\\/")
+
+
+def suggested_path(urn: Urn, delimiter: str) -> tuple[str, ...]:
+    """Return the path derived from a URN, in lower case; empty (the root) if there is none.
+
+    `delimiter` separates the parts of dataset names.
+    """
+    match urn.entity_type, urn.parts:
+        case (("dataset" | "mlModel" | "mlModelGroup"), (_, name, origin)):
+            path = f"{origin}/{urn.platform}/{name.replace(delimiter, '/')}"
+        case (("chart" | "dashboard" | "notebook"), (tool, key)):
+            path = f"{tool}/{key}"
+        case "dataFlow", (orchestrator, flow, cluster):
+            path = f"{orchestrator}/{cluster}/{flow}"
+        case "dataJob", (flow_urn, job):
+            path = f"{urn.platform}/{Urn.label(flow_urn)}/{job}"
+        case "glossaryTerm", (name,):
+            path = name.replace(".", "/")
+        case _:
+            return ()
+    return split_path(path.lower())
+
+
+def stored_paths(urn: Urn, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the paths of an entity that its `browsePaths` has; none if a source sent only the
+    newer aspect, in place of which servers store the path that the URN suggests."""
+    paths = _listed(values, "browsePaths", "paths")
+    texts = tuple(path for path in paths if isinstance(path, str) and split_path(path))
+    if len(texts) == 1 and newer_folders(values):
+        # The delimiter of the platform may have changed since.
+        suggestion = _WORDS.findall(" ".join(suggested_path(urn, "/")))
+        return () if _WORDS.findall(texts[0].lower()) == suggestion else texts
+    return texts
+
+
+def newer_folders(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the folders of an entity from its `browsePathsV2`, from the top. Those that stand for
+    an entity, such as a container, are its URN."""
+    return tuple(
+        folder["id"]
+        for folder in _listed(values, "browsePathsV2", "path")
+        if isinstance(folder, dict) and isinstance(folder.get("id"), str) and folder["id"]
+    )
+
+
+def _listed(values: Mapping[str, Any], aspect: str, field: str) -> list[Any]:
+    listed = (values.get(aspect) or {}).get(field)
+    return listed if isinstance(listed, list) else []
+
+
+def path_texts(urn: Urn, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the paths of an entity, those stored and that of the newer aspect, with the names in
+    the URNs of entities among their folders."""
+    newer = newer_folders(values)
+    paths = stored_paths(urn, values)
+    return (*paths, join_path(map(Urn.label, newer))) if newer else paths
