@@ -43,8 +43,10 @@ from explorer.stewardship.documentation import (
     Progress,
     Row,
     digest_of,
+    mark_of,
     read_datasets,
     rows_of,
+    split_mark,
 )
 from explorer.stewardship.proposals import (
     OVERTAKEN,
@@ -176,17 +178,23 @@ class Changeset:
 
 
 def compare(
-    entries: Iterable[Entry], held: Mapping[Urn, Entity], *, clear_empty: bool = False
+    entries: Iterable[Entry],
+    held: Mapping[Urn, Entity],
+    *,
+    clear_empty: bool = False,
+    here: str | None = None,
 ) -> Changeset:
     """Compare a file's entries with the datasets as they are now. No requests.
 
     A line counts as edited if the digest of its text differs from the one in the line. A line that
-    was not edited changes nothing, whatever was written to the catalog since. An edited line is a
+    was not edited changes nothing, whatever was written to the catalog since. But a line that was
+    exported from another catalog than that with the mark `here` counts as edited, without a digest,
+    and one from a file without marks if the catalog lacks its text. An edited line is a
     conflict if the catalog's description is not the one it started from; a line without a digest
     started from no description. Texts that differ only in line endings are equal, because
     spreadsheets change those. With `clear_empty` an empty text removes the description.
     """
-    places = _Places(held)
+    places = _Places(held, here)
     changes = [_change(entry, places, clear_empty=clear_empty) for entry in entries]
     return Changeset(tuple(_mark_duplicates(changes)))
 
@@ -194,9 +202,11 @@ def compare(
 class _Places:
     """The present descriptions of some datasets and their columns."""
 
-    def __init__(self, entities: Mapping[Urn, Entity]) -> None:
+    def __init__(self, entities: Mapping[Urn, Entity], here: str | None) -> None:
         self._entities = {str(urn): entity for urn, entity in entities.items() if entity.exists}
         self._texts: dict[str, dict[str, str]] = {}
+        self._ingested: dict[tuple[str, str], str] = {}
+        self._here = here
 
     def texts(self, urn: str) -> dict[str, str] | None:
         """Return the edited descriptions of a dataset by field path; `None` if there is no such
@@ -204,8 +214,21 @@ class _Places:
         if urn not in self._entities:
             return None
         if urn not in self._texts:
-            self._texts[urn] = {row.column: row.edited for row in rows_of(self._entities[urn])}
+            rows = list(rows_of(self._entities[urn]))
+            self._texts[urn] = {row.column: row.edited for row in rows}
+            self._ingested |= {(urn, row.column): row.ingested for row in rows}
         return self._texts[urn]
+
+    def digest(self, row: Row) -> str:
+        """Return the digest of the text that a row started from, empty if it did not start from one
+        of this catalog."""
+        digest, mark = split_mark(row.exported)
+        if self._here is None or mark == self._here or not row.edited:
+            return digest
+        is_lacking = not self._texts[row.urn][row.column]
+        if is_lacking and _ends(row.edited) == _ends(self._ingested[row.urn, row.column]):
+            return digest
+        return "" if mark or is_lacking else digest
 
     def column(self, row: Row) -> str | None:
         """Return the present path of the column of a row, `None` if there is no such column.
@@ -239,34 +262,33 @@ def _change(entry: Entry, places: _Places, *, clear_empty: bool) -> Change:
     if column != row.column:
         row = replace(row, column=column)
         entry = replace(entry, row=row)
-    theirs, mine = texts[column], stored_description(row.edited)
-    base = _base(entry, theirs)
+    theirs, mine, digest = texts[column], stored_description(row.edited), places.digest(row)
+    base = _base(entry, theirs, digest)
     draft = Change(entry, "unchanged", base, theirs, mine)
-    untouched = bool(row.exported) and digest_of(row.edited) == row.exported and not entry.clears
+    untouched = bool(digest) and digest_of(row.edited) == digest and not entry.clears
     if untouched or _ends(mine) == _ends(theirs):
         return draft
     if not mine and not entry.clears and not clear_empty:
         return replace(draft, kind="emptied", why="an empty text changes nothing")
     if base is None:
-        return replace(draft, kind="conflict", base=entry.base, why=_why(row.exported))
+        return replace(draft, kind="conflict", base=entry.base, why=_why(digest))
     if not mine:
         return replace(draft, kind="cleared")
     return replace(draft, kind="changed" if theirs else "new")
 
 
-def _base(entry: Entry, theirs: str) -> str | None:
+def _base(entry: Entry, theirs: str, digest: str) -> str | None:
     """Return the text that the line started from, if it equals the catalog's text or that of the
     line."""
-    row = entry.row
-    if not row.exported:
+    if not digest:
         return theirs if entry.clears or not theirs else None
-    if digest_of(theirs) == row.exported:
+    if digest_of(theirs) == digest:
         return theirs
-    return row.edited if digest_of(row.edited) == row.exported else None
+    return entry.row.edited if digest_of(entry.row.edited) == digest else None
 
 
-def _why(exported: str) -> str:
-    if not exported:
+def _why(digest: str) -> str:
+    if not digest:
         return "the catalog has a text that is not in the file"
     return "somebody changed the text since this was read"
 
@@ -809,8 +831,9 @@ async def read_documentation(
     Costs the requests of `AsyncCatalog.entities`.
     """
     rows: list[Row] = []
+    mark = mark_of(await catalog.known_as())
     async for entity in read_datasets(catalog, urns, ASPECTS, progress):
-        rows.extend(rows_of(entity))
+        rows.extend(replace(row, exported=f"{row.exported}:{mark}") for row in rows_of(entity))
     return tuple(rows)
 
 
@@ -831,7 +854,8 @@ async def read_changeset(
         entity.urn: entity
         async for entity in read_datasets(catalog, tuple(urns), ASPECTS, progress)
     }
-    return compare(lines, entities, clear_empty=clear_empty)
+    here = mark_of(await catalog.known_as())
+    return compare(lines, entities, clear_empty=clear_empty, here=here)
 
 
 def _dataset(urn: str) -> Urn | None:

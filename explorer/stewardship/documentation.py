@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from explorer.client.connection import in_chunks
+from explorer.client.connection import KnownCatalog, in_chunks
 from explorer.client.editable import listed
 from explorer.client.entity import Entity
 from explorer.client.records import Folder
@@ -146,6 +146,7 @@ CLEAR = "!clear"
 
 _MARKS = re.compile(r"'*" + re.escape(CLEAR))
 _DIGEST_BYTES = 10
+_MARK_BYTES = 4
 _DIGEST_FORM = "v1:"
 
 
@@ -155,7 +156,8 @@ class Row:
 
     `column` is the field path. `ingested` and `edited` are empty if there is no description;
     `edited` is the one that can be changed in a file. `exported` is the digest of the edited
-    description when the row was created; empty in a file that was not exported.
+    description when the row was created, followed in files by the mark of the catalog that they
+    were exported from (`mark_of`); empty in a file that was not exported.
     """
 
     urn: str
@@ -189,6 +191,19 @@ def digest_of(text: str) -> str:
     formula."""
     digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES)
     return _DIGEST_FORM + digest.hexdigest()
+
+
+def mark_of(catalog: KnownCatalog) -> str:
+    """Return a short text that tells a catalog from others, to follow the digests in its files."""
+    identity = (catalog.id or catalog.address).encode()
+    return hashlib.blake2b(identity, digest_size=_MARK_BYTES).hexdigest()
+
+
+def split_mark(exported: str) -> tuple[str, str]:
+    """Return the digest in `Row.exported`, and the mark of the catalog, empty if there is none."""
+    form, _, rest = exported.partition(":")
+    digest, _, mark = rest.partition(":")
+    return f"{form}:{digest}" if rest else exported, mark
 
 
 def rows_of(entity: Entity) -> Iterator[Row]:

@@ -124,6 +124,27 @@ def test_what_somebody_else_wrote_meanwhile_is_a_conflict_only_where_both_wrote(
     assert changeset.to_apply(force_conflicts=True) == (conflict,)
 
 
+def test_a_file_of_another_catalog_is_compared_with_what_is_here(
+    steward: Any, catalog: Any, orders: Any, named: Any
+) -> None:
+    # One that was exported here before `city` was cleared and `note` changed.
+    catalog.describe(named("orders"), "", column="city")
+    catalog.describe(named("orders"), "theirs of note", column="note")
+    unchanged = dict.fromkeys(("table", "id", "total", "note", "city"), "unchanged")
+    assert told(steward.changeset(entries(orders))) == unchanged
+
+    def exported_elsewhere(mark: str) -> Any:
+        digests = [row.exported.rpartition(":")[0] for row in orders]
+        rows = zip(orders, digests, strict=True)
+        return entries([replace(row, exported=digest + mark) for row, digest in rows])
+
+    changeset = steward.changeset(exported_elsewhere(":0badcafe"))
+    assert told(changeset) == unchanged | {"note": "conflict", "city": "new"}
+    assert len(changeset.to_apply(force_conflicts=True)) == 2
+    # Of a file that does not say where it is from, what is lacking is written.
+    assert told(steward.changeset(exported_elsewhere(""))) == unchanged | {"city": "new"}
+
+
 def test_a_line_without_a_digest_writes_where_nothing_stands_and_nowhere_else(
     steward: Any, named: Any
 ) -> None:
