@@ -28,6 +28,7 @@ from explorer.cli.output import (
     confirm,
     line_text,
     note,
+    note_message,
     note_saved,
     notes,
     print_diff,
@@ -74,6 +75,7 @@ from explorer.files import replace_file
 from explorer.metadata.names import singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
+from explorer.sessions.lifecycle import LifecycleSession, PlannedDeletion
 from explorer.sessions.undo import UndoOutcome, UndoQuestion, UndoSession
 from explorer.views.columns import earlier_words
 from explorer.views.diff import text_diff
@@ -1110,20 +1112,7 @@ def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[s
         console.print(Padding(change, (0, 0, 0, 2)))
 
 
-_MAX_POINTS: Final = 1_000
 _REFERENCES_SHOWN: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class _PlannedDeletion:
-    """What a deletion removes. A number is None if the server does not return it; there may be
-    more time series points than `points` if `more_points` is set."""
-
-    deletion: Deletion
-    aspects: int
-    versions: int | None
-    points: int | None
-    more_points: bool
 
 
 def soft_delete(target: Target, words: Sequence[str], *, dry_run: bool, as_json: bool) -> None:
@@ -1146,7 +1135,7 @@ def hard_delete(
     with target.open() as catalog:
         preview = EditRun()
         if asks or dry_run:
-            planned: list[_PlannedDeletion] = []
+            planned: list[PlannedDeletion] = []
             preview = go_through(urns, lambda urn: _plan_deletion(catalog, urn, planned))
             if dry_run:
                 objects = [_deletion_plan_as_json(planned_deletion) for planned_deletion in planned]
@@ -1171,11 +1160,13 @@ def _set_status(
     with target.open() as catalog:
         if not dry_run:
             keep_journal(catalog)
-        act: Callable[..., StatusChange] = catalog.soft_delete if removed else catalog.restore
 
         def change(urn: str) -> None:
-            changes.append(act(urn, dry_run=dry_run))
-            _print_status_change(changes[-1], dry_run=dry_run)
+            lifecycle = LifecycleSession(catalog.core, urn)
+            act = lifecycle.hide if removed else lifecycle.restore
+            changes.append(catalog.wait(act(dry_run=dry_run)))
+            is_new = changes[-1].removed and not changes[-1].was_removed
+            note_message(lifecycle, "catalog restore restores it" if is_new else "")
 
         with one_save():
             done = go_through(read_urn_arguments(words), change)
@@ -1192,66 +1183,16 @@ def _set_status(
     _finish_deletion(name, records, done, dry_run=dry_run, as_json=as_json)
 
 
-def _print_status_change(change: StatusChange, *, dry_run: bool) -> None:
-    name = line_text(change.urn.name, "bold")
-    if change.was_removed == change.removed:
-        state = "is already soft-deleted" if change.removed else "is not soft-deleted"
-        note(name, Text(f" {state}; nothing to do"))
-    elif change.removed:
-        verb = "would be soft-deleted" if dry_run else "soft-deleted"
-        note(name, Text(f" {verb}: hidden from search and browse; catalog restore restores it"))
-    else:
-        verb = "would be restored" if dry_run else "restored"
-        note(name, Text(f" {verb}: visible in search and browse again"))
-
-
-def _plan_deletion(catalog: "Catalog", urn: str, planned: list[_PlannedDeletion]) -> None:
-    deletion = catalog.delete(urn, dry_run=True)
-    entity = catalog.entity(urn)
-    versions = _count_versions(catalog, deletion.urn, tuple(entity.aspects))
-    points, more = _count_points(catalog, deletion.urn)
-    planned.append(_PlannedDeletion(deletion, len(entity.aspects), versions, points, more))
+def _plan_deletion(catalog: "Catalog", urn: str, planned: list[PlannedDeletion]) -> None:
+    planned.append(catalog.wait(LifecycleSession(catalog.core, urn).plan_deletion()))
     _print_planned_deletion(planned[-1])
 
 
-def _count_versions(catalog: "Catalog", urn: Urn, aspects: Sequence[str]) -> int | None:
-    """Return the total number of versions of the aspects, or None if the server does not tell."""
-    if not catalog.abilities().versions:
-        return None
-    total = 0
-    for aspect in aspects:
-        try:
-            versions = catalog.versions(urn, aspect, count=1)
-        except NotFound:
-            # The key aspect of an entity is not always stored.
-            continue
-        if versions.total is None:
-            return None
-        total += versions.total
-    return total
-
-
-def _count_points(catalog: "Catalog", urn: Urn) -> tuple[int | None, bool]:
-    registry = catalog.registry
-    if urn.entity_type not in registry.entities:
-        return None, False
-    total, more = 0, False
-    for name in registry.aspects_of(urn.entity_type):
-        if registry.aspects[name].timeseries:
-            try:
-                series = catalog.timeseries(urn, name, limit=_MAX_POINTS)
-            except CatalogError:
-                return None, False
-            total += len(series.values)
-            more = more or series.truncated
-    return total, more
-
-
-def _print_planned_deletion(planned: _PlannedDeletion) -> None:
+def _print_planned_deletion(planned: PlannedDeletion) -> None:
     deletion = planned.deletion
     note(Text("to be deleted permanently: "), line_text(deletion.urn.name, "bold"))
     note(Text(f"  {line(str(deletion.urn))}", "dim"))
-    note(Text(f"  {', '.join(_deletion_counts(planned))}"))
+    note(Text(f"  {', '.join(planned.counts())}"))
     for reference in (deletion.references or ())[:_REFERENCES_SHOWN]:
         note(
             Text("  referenced by "),
@@ -1263,40 +1204,19 @@ def _print_planned_deletion(planned: _PlannedDeletion) -> None:
         note(Text(f"  and by {reference_count:,} more", "dim"))
 
 
-def _deletion_counts(planned: _PlannedDeletion) -> Iterator[str]:
-    yield counted(planned.aspects, "aspect")
-    if planned.versions is not None:
-        yield counted(planned.versions, "version")
-    if planned.points is None:
-        yield "all time series points"
-    else:
-        at_least = "at least " if planned.more_points else ""
-        yield f"{at_least}{counted(planned.points, 'time series point')}"
-    count = planned.deletion.reference_count
-    if count is None:
-        yield "number of references unknown"
-    else:
-        yield f"{counted(count, 'reference')} to it"
-
-
-def _confirm_deletion(catalog: "Catalog", planned: Sequence[_PlannedDeletion]) -> bool:
+def _confirm_deletion(catalog: "Catalog", planned: Sequence[PlannedDeletion]) -> bool:
     what = "this entity" if len(planned) == 1 else f"these {len(planned):,} entities"
     return confirm(catalog, f"Delete {what} permanently? This cannot be undone.")
 
 
 def _delete_entity(catalog: "Catalog", urn: str, objects: list[dict[str, Any]]) -> None:
-    deletion = catalog.delete(urn)
+    lifecycle = LifecycleSession(catalog.core, urn)
+    deletion = catalog.wait(lifecycle.delete())
     objects.append(_deletion_as_json(deletion, deletion.versions, deletion.points))
-    counts = ", ".join(
-        (counted(deletion.versions, "version"), counted(deletion.points, "time series point"))
-    )
-    note(Text("deleted "), line_text(deletion.urn.name, "bold"), Text(f" permanently: {counts}"))
-    if deletion.reference_count:
-        references = counted(deletion.reference_count, "reference")
-        note(Text(f"  {references} from other entities kept", "dim"))
+    note_message(lifecycle)
 
 
-def _deletion_plan_as_json(planned: _PlannedDeletion) -> dict[str, Any]:
+def _deletion_plan_as_json(planned: PlannedDeletion) -> dict[str, Any]:
     return _deletion_as_json(planned.deletion, planned.versions, planned.points)
 
 

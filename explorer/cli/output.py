@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
     from explorer.client import Catalog
+    from explorer.sessions.base import Session
 
 EDITED = "✎"
 """The mark before a text that people edited, as opposed to an ingested one."""
@@ -96,6 +97,13 @@ def note_saved(*parts: RenderableType, undo: str, warnings: Sequence[str]) -> No
     """Print what was saved and how to undo it, unless that was warned of, which is printed
     already (`Catalog.save_warnings`)."""
     note(*parts, *(() if warnings else (Text(f"; {undo}"),)))
+
+
+def note_message(session: "Session[Any]", hint: str = "") -> None:
+    """Print what a session said last, and how to go on from there."""
+    if session.state.message is not None:
+        sentence = session.state.message.sentence.removesuffix(".")
+        note(line_text("; ".join(filter(None, (sentence, hint)))))
 
 
 def confirm(catalog: "Catalog", question: str, *, default: bool = False) -> bool:

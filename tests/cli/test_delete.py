@@ -74,7 +74,7 @@ def test_what_is_hidden_is_brought_back(shop: Run, tables: Any) -> None:
     assert "catalog restore" in ran.err
     assert "removed: hidden" in shop("get", urn).out
     assert "already" in shop("delete", urn, "--soft").err
-    assert "would be restored" in shop("restore", urn, "--dry-run").err
+    assert "would be shown" in shop("restore", urn, "--dry-run").err
     back = shop("restore", "-", "--json", stdin=f"{urn}\n".encode())
     assert back.json == {
         "dry_run": False,

@@ -43,6 +43,8 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "GlossarySession": {"tui": set()},
     # A command or a cell names its labels.
     "LabelSession": {"tui": set()},
+    # What refers to it is shown before it is hidden; a command deletes, after it was asked.
+    "LifecycleSession": {"tui": {"delete", "plan_deletion"}, "cli": set()},
     # A command prints one answer.
     "LineageSession": {"tui": _OF_BOXES, "notebook": _OF_A_MAP},
     # All are refused by whoever reviews without looking: a script. It is taken back by deciding

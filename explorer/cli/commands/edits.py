@@ -557,11 +557,12 @@ def deprecate(
 def _write_deprecation(
     note: str | None, until: datetime | None, replacement: str | None
 ) -> "Change":
+    from explorer.sessions.lifecycle import LifecycleSession
+
     def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
-        if note is None:
-            yield catalog.undeprecate(urn)
-        else:
-            yield catalog.deprecate(urn, note, decommission=until, replacement=replacement)
+        lifecycle = LifecycleSession(catalog.core, urn)
+        doing = lifecycle.lift() if note is None else lifecycle.deprecate(note, until, replacement)
+        yield catalog.wait(doing)
 
     return change
 

@@ -416,7 +416,7 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
     stays, and so do the lineage and use that a log of queries added.
     """
     from explorer.cli import edits
-    from explorer.cli.output import confirm, line_text, note
+    from explorer.cli.output import confirm, line_text, note, note_message
     from explorer.sources.configured import require_source
     from explorer.views.sources import removal_sentence
 
@@ -434,8 +434,7 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
         if not yes and not confirm(catalog, "Remove it?"):
             raise click.Abort
         sources.do(sources.session.remove(removal, is_hard=hard))
-    if sources.session.state.message is not None:
-        note(line_text(sources.session.state.message.sentence.rstrip(".")))
+    note_message(sources.session)
 
 
 def _is_interactive() -> bool:

@@ -12,15 +12,15 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from explorer.client.editable import deprecation
-from explorer.metadata.urn import Urn
-from explorer.sessions.labels import NO_CHANGES, NOUNS, BulkLabelSession, BulkStaging, LabelTarget
+from explorer.sessions.labels import NO_CHANGES, NOUNS, BulkLabelSession, BulkStaging
+from explorer.sessions.lifecycle import DeprecationFields, LifecycleSession
 from explorer.stewardship.labels import LabelsChange
 from explorer.tui.actions import bindings
 from explorer.tui.content import line, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.label_choice import BulkLabelsRequested, draw_change
 from explorer.tui.screens.labels import PickerScreen, draw_label
-from explorer.tui.screens.lifecycle import DeprecationFields, DeprecationScreen
+from explorer.tui.screens.lifecycle import DeprecationScreen
 from explorer.tui.screens.links import LinkForm, LinkInput
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -30,6 +30,7 @@ from explorer.tui.widgets.rows import Rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from explorer.client import AsyncCatalog
     from explorer.stewardship.staging import StagedChangeset
 
 
@@ -45,13 +46,16 @@ class BulkDeprecationScreen(DeprecationScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("bulkdeprecation")
 
-    def __init__(self, session: TerminalSession, staging: BulkStaging) -> None:
+    def __init__(
+        self, session: TerminalSession, catalog: "AsyncCatalog", staging: BulkStaging
+    ) -> None:
         places = staging.places.places if staging.places is not None else ()
         deprecations = [place.deprecation for place in places]
         is_same = bool(deprecations) and all(aspect == deprecations[0] for aspect in deprecations)
         now = DeprecationFields.of_stored(deprecations[0] if is_same else None)
-        place = LabelTarget(Urn.parse(staging.keys[0][0]), staging.subject)
-        super().__init__(session, place, now)
+        super().__init__(
+            session, LifecycleSession(catalog, staging.keys[0][0], staging.subject, now)
+        )
         self._staging = staging
         self._is_any_deprecated = any(aspect is not None for aspect in deprecations)
 
@@ -68,18 +72,17 @@ class BulkDeprecationScreen(DeprecationScreen):
     async def _write(self) -> None:
         with self._session.reporting("staging the deprecation"):
             note, gone_from, replacement = self.typed()
-            new = deprecation(note, gone_from, replacement)
-            catalog = await self._session.catalog()
-            change = LabelsChange(deprecation=new)
-            await self._staging.stage(catalog, change, " ".join(note.split()) or "deprecated")
-            self.dismiss("deprecated")
+            change = LabelsChange(deprecation=deprecation(note, gone_from, replacement))
+            await self._stage(change, " ".join(note.split()) or "deprecated")
 
     @work(exclusive=True, group="write", name=LEADING)
     async def _stage_lift(self) -> None:
         with self._session.reporting("staging the deprecation"):
-            catalog = await self._session.catalog()
-            await self._staging.stage(catalog, LabelsChange(), "undeprecated")
-            self.dismiss("lifted")
+            await self._stage(LabelsChange(), "undeprecated")
+
+    async def _stage(self, change: LabelsChange, words: str) -> None:
+        await self._staging.stage(self._lifecycle.catalog, change, words)
+        self.dismiss(self._lifecycle)
 
 
 class BulkLinkRows(Rows):
@@ -200,15 +203,17 @@ class BulkLauncher:
 
     async def _open(self, staging: BulkStaging) -> None:
         with self._session.reporting(f"reading the {NOUNS[staging.what][1]} of the marked items"):
-            await staging.read(await self._session.catalog())
+            catalog = await self._session.catalog()
+            await staging.read(catalog)
             review = partial(self._review_staged, staging)
             match staging.what:
                 case "deprecation":
-                    self._app.push_screen(BulkDeprecationScreen(self._session, staging), review)
+                    screen = BulkDeprecationScreen(self._session, catalog, staging)
+                    self._app.push_screen(screen, review)
                 case "links":
                     self._app.push_screen(BulkLinksScreen(self._session, staging), review)
                 case kind:
-                    labels = BulkLabelSession(await self._session.catalog(), staging, kind)
+                    labels = BulkLabelSession(catalog, staging, kind)
                     self._app.push_screen(BulkPickerScreen(self._session, labels), review)
 
     def _review_staged(self, staging: BulkStaging, _: object = None) -> None:

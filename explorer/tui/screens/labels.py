@@ -29,16 +29,12 @@ from explorer.sessions.labels import (
     ownership_word,
     why_not_labelled,
 )
+from explorer.sessions.lifecycle import DeprecationFields, LifecycleSession
 from explorer.tui.actions import bindings
-from explorer.tui.content import line, line_text, padded, preview
+from explorer.tui.content import line_text, padded, preview
 from explorer.tui.key_queue import LEADING, start_worker
 from explorer.tui.screens.label_choice import draw_change
-from explorer.tui.screens.lifecycle import (
-    DeprecationFields,
-    DeprecationOutcome,
-    DeprecationScreen,
-    HideScreen,
-)
+from explorer.tui.screens.lifecycle import DeprecationScreen, HideScreen
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen, SessionScreen
@@ -409,34 +405,33 @@ class LabelLauncher:
 
     def deprecate(self, entity: "Entity | None") -> None:
         """Deprecate an entity, or change or remove its deprecation."""
-        if entity is None or self._refuses(entity):
-            return
-        place = LabelTarget.of(entity, None)
+        if entity is not None and not self._refuses(entity):
+            start_worker(self._page, partial(self._deprecate, entity), LEADING, group="labels")
 
-        def report_deprecation(outcome: DeprecationOutcome | None) -> None:
-            if outcome not in (None, "nothing"):
-                what = "is deprecated" if outcome == "deprecated" else "is no longer deprecated"
-                self._after(f"{line(place.name)} {what}.")
-
-        screen = DeprecationScreen(self._session, place, DeprecationFields.of(entity))
-        self._page.app.push_screen(screen, report_deprecation)
+    async def _deprecate(self, entity: "Entity") -> None:
+        with self._session.reporting("opening the deprecation"):
+            stored = DeprecationFields.of(entity)
+            catalog = await self._session.catalog()
+            lifecycle = LifecycleSession(catalog, entity.urn, entity.name, stored)
+            screen = DeprecationScreen(self._session, lifecycle)
+            self._page.app.push_screen(screen, self._report_lifecycle)
 
     def set_aside(self, entity: "Entity | None") -> None:
         """Hide an entity, or restore a hidden one."""
-        if entity is None or self._refuses(entity):
-            return
-        place = LabelTarget.of(entity, None)
+        if entity is not None and not self._refuses(entity):
+            start_worker(self._page, partial(self._set_aside, entity), LEADING, group="labels")
 
-        hides = not entity.removed
+    async def _set_aside(self, entity: "Entity") -> None:
+        with self._session.reporting("opening what hides it"):
+            lifecycle = LifecycleSession(await self._session.catalog(), entity.urn, entity.name)
+            hides = not entity.removed
+            screen = HideScreen(self._session, lifecycle, hides=hides)
+            report = partial(self._report_lifecycle, hint="; ^x restores it." if hides else ".")
+            self._page.app.push_screen(screen, report)
 
-        def report_visibility(done: bool | None) -> None:
-            if done:
-                hidden = "is hidden from search and browse; ^x restores it"
-                what = hidden if hides else "is shown in search and browse again"
-                self._after(f"{line(place.name)} {what}.")
-
-        screen = HideScreen(self._session, place, hides=hides)
-        self._page.app.push_screen(screen, report_visibility)
+    def _report_lifecycle(self, lifecycle: LifecycleSession | None, hint: str = ".") -> None:
+        if lifecycle is not None and lifecycle.state.message is not None:
+            self._after(f"{lifecycle.state.message.sentence.removesuffix('.')}{hint}")
 
     def _refuses(self, entity: "Entity") -> bool:
         if self._session.refuses_to_write():

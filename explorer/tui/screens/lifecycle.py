@@ -1,11 +1,7 @@
 """Deprecating an entity, and hiding it from search and browse or restoring it."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on, work
@@ -15,11 +11,9 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
 from explorer.client.display import counted, in_quotes, visible
-from explorer.client.editable import deprecation_of
-from explorer.errors import Conflict, InvalidInput, InvalidUrn
+from explorer.errors import InvalidInput, InvalidUrn
 from explorer.metadata.urn import Urn
-from explorer.sessions.labels import LabelTarget
-from explorer.sessions.lineage import read_impact
+from explorer.sessions.lifecycle import DeprecationFields, LifecycleSession
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text
 from explorer.tui.key_queue import LEADING
@@ -30,40 +24,28 @@ from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.inputs import TypedLine
 
 if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog
-    from explorer.client.entity import Entity
     from explorer.client.records import Edges
     from explorer.graph import Affected, Impact
 
-_COUNTED = 1_000
 _NAMED = 5
 
 
-@dataclass(slots=True)
-class _Found:
-    """The references to an entity, as far as they were read."""
-
-    edges: "Edges | None" = None
-    impact: "Impact | None" = None
-
-
-class HideScreen(FramedScreen[bool]):
-    """Asks to hide an entity, or to restore a hidden one; `ctrl+s` confirms. Returns whether it was
-    done."""
+class HideScreen(FramedScreen[LifecycleSession]):
+    """Asks to hide an entity, or to restore a hidden one; `ctrl+s` confirms. Returns the session if
+    it was done."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("aside")
     CSS = """
     HideScreen > VerticalScroll { width: 84; }
     """
 
-    def __init__(self, session: TerminalSession, place: LabelTarget, *, hides: bool) -> None:
+    def __init__(
+        self, session: TerminalSession, lifecycle: LifecycleSession, *, hides: bool
+    ) -> None:
         super().__init__()
         self._session = session
-        self._place = place
+        self._lifecycle = lifecycle
         self._hides = hides
-        self._found = _Found()
-        self._ready = False
-        self._is_writing = False
 
     def compose(self) -> ComposeResult:
         """Yield the explanation and the keys."""
@@ -73,49 +55,43 @@ class HideScreen(FramedScreen[bool]):
 
     def on_mount(self) -> None:
         """Read the references."""
+        self._lifecycle.subscribe(lambda _: self._show_text())
         self._show_text()
-        self._read()
+        if self._hides:
+            self._read()
+
+    def on_unmount(self) -> None:
+        """Close the session."""
+        self._lifecycle.close()
 
     def action_confirm(self) -> None:
         """Hide or restore it, once the references are shown."""
-        if not self._ready:
+        if self._hides and not self._lifecycle.state.is_read:
             self.say("The references to it are still being read.")
-        elif not self._is_writing:
+        elif self._lifecycle.state.work is None:
             self._do()
 
     def action_leave(self) -> None:
         """Close without a change."""
-        self.dismiss(False)
+        self.dismiss()
 
     @work(exclusive=True, group="aside")
     async def _read(self) -> None:
-        urn = self._place.urn
-        with self._session.reporting("reading the references to it"):
-            catalog = await self._session.catalog()
-            if self._hides:
-                self._found.edges = await catalog.relationships(urn, "INCOMING", count=_COUNTED)
-                self._show_text()
-                self._found.impact = (await read_impact(catalog, urn)).impact
         # A failure to read the references is shown, but does not prevent hiding.
-        self._ready = True
-        self._show_text()
-        if self._found.impact is not None:
+        with self._session.reporting("reading the references to it"):
+            await self._lifecycle.read_references()
             # What was said while it was being read is over; what went wrong stays.
             self.query_one(KeyLine).hush()
 
     @work(exclusive=True, group="aside", name=LEADING)
     async def _do(self) -> None:
-        self._is_writing = True
         with self._session.reporting("writing"):
             self.say("writing …")
-            catalog = await self._session.catalog()
-            act = catalog.soft_delete if self._hides else catalog.restore
-            await act(self._place.urn)
-            self.dismiss(True)
-        self._is_writing = False
+            await (self._lifecycle.hide() if self._hides else self._lifecycle.restore())
+            self.dismiss(self._lifecycle)
 
     def _show_text(self) -> None:
-        name = line_text(self._place.name, "bold")
+        name = line_text(self._lifecycle.name, "bold")
         text = Text.assemble("Hide " if self._hides else "Restore ", name, "?\n\n")
         if self._hides:
             text.append(
@@ -124,7 +100,7 @@ class HideScreen(FramedScreen[bool]):
             )
             self._add_relations(text)
             text.append("\n\nTo restore it, press ^x on its page, or run\n", "dim")
-            text.append_text(line_text(f"catalog restore '{self._place.urn}'", "dim"))
+            text.append_text(line_text(f"catalog restore '{self._lifecycle.urn}'", "dim"))
         else:
             text.append("It will be shown in search and browse again, with everything it had.")
         text.append("\n\n")
@@ -133,11 +109,12 @@ class HideScreen(FramedScreen[bool]):
         self.query_one("#said", Static).update(text)
 
     def _add_relations(self, text: Text) -> None:
-        edges, impact = self._found.edges, self._found.impact
-        unread = "could not be read" if self._ready else "reading …"
+        state = self._lifecycle.state
+        edges, impact = state.edges, state.impact
+        unread = "could not be read" if state.is_read else "reading …"
         text.append("references to it  ", "dim")
         text.append_text(
-            _describe_edges(edges, self._place.urn) if edges else Text(unread, "italic")
+            _describe_edges(edges, self._lifecycle.urn) if edges else Text(unread, "italic")
         )
         text.append("\ndepends on it     ", "dim")
         text.append_text(_describe_impact(impact) if impact else Text(unread, "italic"))
@@ -174,78 +151,6 @@ def _describe_dependents(affected: "Affected") -> Text:
     return text
 
 
-DeprecationOutcome = Literal["nothing", "deprecated", "lifted"]
-"""What a reader did: left, said that it should not be used, or that it may be."""
-
-_ASPECT = "deprecation"
-
-
-@dataclass(frozen=True, slots=True)
-class DeprecationFields:
-    """The fields of a deprecation; `day` and `replacement` may be empty."""
-
-    is_so: bool = False
-    note: str = ""
-    day: str = ""
-    replacement: str = ""
-    millis: int | None = None
-
-    @classmethod
-    def of(cls, entity: "Entity") -> Self:
-        """Return the fields of an entity."""
-        return cls.of_stored(deprecation_of(entity.raw(_ASPECT) or {}))
-
-    @classmethod
-    def of_stored(cls, held: "Mapping[str, Any] | None") -> Self:
-        """Return the fields of an edit's value, None for not deprecated."""
-        if held is None:
-            return cls()
-        millis = held.get("decommissionTime")
-        moment = millis if isinstance(millis, int) else None
-        return cls(
-            True,
-            _text(held.get("note")),
-            _day_of(moment),
-            _text(held.get("replacement")),
-            moment,
-        )
-
-    @property
-    def value(self) -> dict[str, Any]:
-        """Return the deprecation as an edit stores it; empty for not deprecated."""
-        if not self.is_so:
-            return {}
-        parts = {"decommissionTime": self.millis, "replacement": self.replacement or None}
-        return {"note": self.note} | {key: part for key, part in parts.items() if part is not None}
-
-    def moment(self, day: str) -> datetime | None:
-        """Return the start of the day in UTC, or the stored time if the day is unchanged."""
-        if not day:
-            return None
-        if day == self.day and self.millis is not None:
-            return datetime.fromtimestamp(self.millis / 1000, UTC)
-        try:
-            said_day = date.fromisoformat(day)
-        except ValueError:
-            raise InvalidInput(
-                f"{in_quotes(day)} is not a date; write it as 2027-01-31, or leave it empty"
-            ) from None
-        return datetime(said_day.year, said_day.month, said_day.day, tzinfo=UTC)
-
-
-def _text(stored: Any) -> str:
-    return stored if isinstance(stored, str) else ""
-
-
-def _day_of(millis: int | None) -> str:
-    if millis is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(millis / 1000, UTC).date().isoformat()
-    except (ValueError, OverflowError, OSError):
-        return ""
-
-
 class NoteArea(TextArea):
     """The input for the note; control characters are shown as marks."""
 
@@ -256,8 +161,8 @@ class NoteArea(TextArea):
         return line
 
 
-class DeprecationScreen(FramedScreen[DeprecationOutcome]):
-    """The dialog for note, date and replacement; returns what was done."""
+class DeprecationScreen(FramedScreen[LifecycleSession]):
+    """The dialog for note, date and replacement; returns the session if anything was done."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("deprecation")
     DEFAULT_CSS = """
@@ -270,15 +175,16 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
     DeprecationScreen #preview { height: auto; max-height: 4; padding: 1 0 0 0; }
     """
 
-    def __init__(
-        self, session: TerminalSession, place: LabelTarget, now: DeprecationFields
-    ) -> None:
+    def __init__(self, session: TerminalSession, lifecycle: LifecycleSession) -> None:
         super().__init__()
         self._session = session
-        self._place = place
-        self._base = now
-        self._shown = now
-        self._is_writing = False
+        self._lifecycle = lifecycle
+        self._shown = lifecycle.state.stored
+
+    @property
+    def _base(self) -> DeprecationFields:
+        """Return what the server has, as far as it was read."""
+        return self._lifecycle.state.stored
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the three fields, the preview, and the keys."""
@@ -299,12 +205,17 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
 
     def on_mount(self) -> None:
         """Focus the note."""
+        self._lifecycle.subscribe(lambda _: self._show_text())
         note = self.query_one(TextArea)
         self.set_focus(note)
         note.move_cursor(note.document.end)
         self._show_text()
         # In a low terminal not all of it is seen at once: the note is, first.
         self.call_after_refresh(self.query_one(VerticalScroll).scroll_home, animate=False)
+
+    def on_unmount(self) -> None:
+        """Close the session."""
+        self._lifecycle.close()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow removing the deprecation only if there is one."""
@@ -315,20 +226,20 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
         """Save the fields."""
         if self._base.is_so and not self._change:
             self.say("No changes yet; esc closes.")
-        elif not self._is_writing:
+        elif self._lifecycle.state.work is None:
             self._write()
 
     def action_lift(self) -> None:
         """Remove the deprecation after confirmation."""
         question = Text.assemble(
             "Remove the deprecation of ",
-            line_text(self._place.name, "bold"),
+            line_text(self._lifecycle.name, "bold"),
             "?\nIts note is removed: ",
             line_text(self._base.note, "italic", missing="it has none"),
         )
 
         def lift() -> None:
-            if not self._is_writing:
+            if self._lifecycle.state.work is None:
                 self._lift()
 
         self.confirm(question, lift)
@@ -336,10 +247,10 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
     def action_leave(self) -> None:
         """Close; ask first if something was typed."""
         if not self._change:
-            self.dismiss("nothing")
+            self.dismiss()
             return
         question = Text("Close without saving the deprecation? The text you typed is lost.", "bold")
-        self.confirm(question, partial(self.dismiss, "nothing"), discards=True)
+        self.confirm(question, self.dismiss, discards=True)
 
     @on(TextArea.Changed)
     @on(Input.Changed)
@@ -374,50 +285,17 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
     async def _write(self) -> None:
         with self._session.reporting("writing the deprecation"):
             note, gone_from, replacement = self.typed()
-            with self._writing():
-                catalog = await self._session.catalog()
-                async with self._reporting_conflicts(catalog):
-                    await catalog.deprecate(
-                        self._place.urn,
-                        note,
-                        decommission=gone_from,
-                        replacement=replacement,
-                        instead_of=self._base.value,
-                    )
-            self.dismiss("deprecated")
+            self.say("writing …")
+            base = self._base
+            await self._lifecycle.deprecate(note, gone_from, replacement, instead_of=base)
+            self.dismiss(self._lifecycle)
 
     @work(exclusive=True, group="write", name=LEADING)
     async def _lift(self) -> None:
-        with self._session.reporting("removing the deprecation"), self._writing():
-            catalog = await self._session.catalog()
-            async with self._reporting_conflicts(catalog):
-                await catalog.undeprecate(self._place.urn, instead_of=self._base.value)
-            self.dismiss("lifted")
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Show that it is being written, and prevent a second write meanwhile."""
-        self._is_writing = True
-        self.say("writing …")
-        try:
-            yield
-        finally:
-            self._is_writing = False
-
-    @asynccontextmanager
-    async def _reporting_conflicts(self, catalog: "AsyncCatalog") -> AsyncIterator[None]:
-        """Show the deprecation of somebody else if that is why nothing was written."""
-        from explorer.client import TextConflict
-
-        try:
-            yield
-        except TextConflict as conflict:
-            self._base = DeprecationFields.of(await catalog.entity(self._place.urn, (_ASPECT,)))
-            self._show_text()
-            raise Conflict(
-                "somebody else changed the deprecation meanwhile; nothing was written: "
-                "save again to replace it with yours"
-            ) from conflict
+        with self._session.reporting("removing the deprecation"):
+            self.say("writing …")
+            await self._lifecycle.lift(instead_of=self._base)
+            self.dismiss(self._lifecycle)
 
     @work(exclusive=True, group="complete")
     async def action_complete(self) -> None:
@@ -428,13 +306,13 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
             self.say("Type the beginning of a name first.")
             return
         with self._session.reporting("looking for the replacement"):
-            catalog = await self._session.catalog()
-            own_type = self._place.urn.entity_type
+            catalog = self._lifecycle.catalog
+            own_type = self._lifecycle.urn.entity_type
             suggestions = await catalog.suggest(text, entities=(own_type,), limit=5)
             urns = [
                 suggestion.urn
                 for suggestion in suggestions
-                if suggestion.urn not in (None, self._place.urn)
+                if suggestion.urn not in (None, self._lifecycle.urn)
             ]
             if not urns:
                 self.say(f"No {own_type} has a name that begins with this.", error=True)
@@ -444,7 +322,7 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
 
     def _title(self) -> Text:
         state = "Deprecated" if self._base.is_so else "Deprecate"
-        return join([Text(state, "bold"), line_text(self._place.name)])
+        return join([Text(state, "bold"), line_text(self._lifecycle.name)])
 
     def _show_text(self) -> None:
         note, day, instead = self._fields
