@@ -303,10 +303,12 @@ class TerminalSession:
         message = saved_sentence(sentence, warnings, undo)
         (say or self.say)(message, error=error or bool(warnings))
 
-    def say_message(self, message: "Message", say: ShowMessage | None = None) -> None:
-        """Show the message of a session."""
+    def say_message(
+        self, message: "Message", say: ShowMessage | None = None, undo: str = ""
+    ) -> None:
+        """Show the message of a session; `undo` is how to undo what it says is saved."""
         if message.is_saved:
-            self.say_saved(message.sentence, say, undo="", error=message.is_error)
+            self.say_saved(message.sentence, say, undo=undo, error=message.is_error)
         else:
             error = message.error
             sentence = message.sentence if error is None else sentence_of(error)

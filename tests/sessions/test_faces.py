@@ -41,6 +41,8 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "EditSession": {"tui": set(), "notebook": set()},
     # A command or a cell makes, renames and moves in one step.
     "GlossarySession": {"tui": set()},
+    # A command names the link that it adds or removes.
+    "LinkSession": {"tui": set(), "cli": {"change", "restore"}},
     # A command or a cell names its labels.
     "LabelSession": {"tui": set()},
     # What refers to it is shown before it is hidden; a command deletes, after it was asked.

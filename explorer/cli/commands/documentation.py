@@ -109,13 +109,13 @@ def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Chan
     from explorer.client.records import Edit
     from explorer.errors import NotFound
     from explorer.metadata.urn import Urn
+    from explorer.sessions.links import LinkSession
 
     def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
         if not dry_run:
-            if action == "add":
-                yield catalog.add_link(urn, url, label or "")
-            else:
-                yield catalog.remove_link(urn, url, label)
+            links = LinkSession(catalog.core, urn)
+            writing = links.add(url, label or "") if action == "add" else links.remove(url, label)
+            yield catalog.wait(writing)
             return
         before = tuple(f"{doc_link.url} {doc_link.description}" for doc_link in catalog.links(urn))
         if action == "add":

@@ -1,9 +1,7 @@
 """The links of an entity to documents: a list, and a form to add or change one."""
 
-import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from rich.text import Text
@@ -14,21 +12,19 @@ from textual.containers import Vertical
 from textual.widgets import Input, Label, Static
 
 from explorer.client.display import counted
-from explorer.client.journal import one_save
-from explorer.errors import Conflict, NotFound
+from explorer.sessions.links import LinkSession, LinkState
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text
 from explorer.tui.desktop import browse_to, is_web
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import FramedScreen, ListScreen
+from explorer.tui.widgets.dialogs import FramedScreen, ListScreen, SessionScreen
 from explorer.tui.widgets.inputs import TypedLine
 from explorer.tui.widgets.rows import Rows
 from explorer.views.history import actors_of, author_of
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
-    from explorer.client.records import Edit
     from explorer.metadata.aspects import Link
 
 _WITH_HOST = ("http", "https", "ftp", "sftp")
@@ -117,10 +113,11 @@ class LinkForm(FramedScreen[LinkInput]):
 _WRITES = ("add", "change", "remove", "restore")
 
 
-class LinksScreen(ListScreen[bool]):
+class LinksScreen(ListScreen[bool], SessionScreen[bool, LinkState]):
     """Lists links in the order in which they were added; returns whether any was changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("links")
+    DOING = "reading and changing the links"
     CSS = """
     LinksScreen > Vertical { width: 100; height: 20; }
     """
@@ -129,15 +126,18 @@ class LinksScreen(ListScreen[bool]):
         super().__init__(session)
         self._urn = entity.urn
         self._name = entity.name
-        self._links: tuple[Link, ...] = entity.links
-        self._removed: list[LinkInput] = []
-        self._turn = asyncio.Lock()
-        self._changed = False
+        self._shown = LinkState(links=entity.links)
 
     def on_mount(self) -> None:
         """Show the links read with the entity, then read the current ones."""
-        self._show()
-        self._read()
+        self._draw_all()
+        self._begin()
+
+    @work
+    async def _begin(self) -> None:
+        with self._session.reporting("reading the links"):
+            self.follow(LinkSession(await self._session.catalog(), self._urn, self._shown.links))
+            await self.act("read")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow actions on a link only where there is one, and edits only where the server is
@@ -147,7 +147,7 @@ class LinksScreen(ListScreen[bool]):
             return None
         if action in ("follow", "change", "remove"):
             return bool(self._links)
-        return action != "restore" or bool(self._removed)
+        return action != "restore" or bool(self._shown.removed)
 
     @on(Rows.Chosen)
     def _handle_chosen(self) -> None:
@@ -170,7 +170,7 @@ class LinksScreen(ListScreen[bool]):
 
         def add_link(new: LinkInput | None) -> None:
             if new is not None:
-                self._write(self._add(new), f"Added {line_text(new.label or new.url).plain}.")
+                self._write("add", new.url, new.label)
 
         self.app.push_screen(LinkForm("A new link"), add_link)
 
@@ -183,9 +183,7 @@ class LinksScreen(ListScreen[bool]):
 
         def replace_link(new: LinkInput | None) -> None:
             if new is not None and new != old:
-                self._write(
-                    self._replace(old, new), f"Changed {line_text(new.label or new.url).plain}."
-                )
+                self._write("change", link, new.url, new.label)
 
         self.app.push_screen(LinkForm("Change the link", old), replace_link)
 
@@ -193,89 +191,47 @@ class LinksScreen(ListScreen[bool]):
         """Remove the link under the cursor."""
         link = self._current
         if link is not None:
-            old = LinkInput(link.url, link.description)
-            sentence = f"Removed {line_text(f'{old.label} {old.url}').plain}; ^z restores it."
-            self._write(self._remove(old), sentence)
+            self._write("remove", link.url, link.description)
 
     def action_restore(self) -> None:
         """Restore the last removed link."""
-        if self._removed:
-            old = self._removed[-1]
-            self._write(self._restore(old), f"Restored {line_text(old.label or old.url).plain}.")
+        self._write("restore")
 
     def action_leave(self) -> None:
         """Close."""
-        self.dismiss(self._changed)
+        self.dismiss(self._shown.is_changed)
+
+    @property
+    def _links(self) -> "tuple[Link, ...]":
+        return self._shown.links or ()
 
     @property
     def _current(self) -> "Link | None":
         return self.query_one(Rows).under_cursor(self._links)
 
-    @work(exclusive=True, group="links")
-    async def _read(self) -> None:
-        with self._session.reporting("reading the links"):
-            await self._read_now()
-
     @work(group="links")
-    async def _write(self, work: Coroutine[Any, Any, None], sentence: str) -> None:
-        from explorer.client import TextConflict
+    async def _write(self, name: str, *arguments: object) -> None:
+        await self.act(name, *arguments)
 
-        self.say("saving …")
-        # One after another: each is made from the links that the one before it left.
-        async with self._turn:
-            with self._session.reporting("changing the links"):
-                try:
-                    with one_save():
-                        await work
-                except TextConflict as conflict:
-                    await self._read_now()
-                    raise Conflict(
-                        "somebody else changed the links meanwhile; nothing was written: "
-                        "check them and try again"
-                    ) from conflict
-                self._changed = True
-                await self._read_now()
-                self._session.say_saved(sentence, self.say, undo="")
+    def draw_state(self, before: LinkState, state: LinkState) -> None:
+        """Show the links, and that something is being written."""
+        if state.links != before.links:
+            self._draw_all()
+            self._read_names()
+        if state.work is not None and before.work is None:
+            self.say(str(state.work))
 
-    async def _read_now(self) -> None:
-        catalog = await self._session.catalog()
-        self._links = await catalog.links(self._urn)
-        await self._session.read_names(actors_of(link.create_stamp for link in self._links))
-        self._show()
+    def hint(self, before: LinkState, state: LinkState) -> str:
+        """Return how a link that was removed is brought back."""
+        return "^z restores it." if len(state.removed) > len(before.removed) else ""
 
-    @property
-    def _links_on_screen(self) -> tuple[str, ...]:
-        """Return the links on the screen in the form of an edit."""
-        return tuple(f"{link.url} {link.description}" for link in self._links)
+    @work(exclusive=True, group="names")
+    async def _read_names(self) -> None:
+        with self._session.reporting("reading who added the links"):
+            await self._session.read_names(actors_of(link.create_stamp for link in self._links))
+            self._draw_all()
 
-    async def _add(self, new: LinkInput) -> "Edit":
-        catalog = await self._session.catalog()
-        return await catalog.add_link(
-            self._urn, new.url, new.label, instead_of=self._links_on_screen
-        )
-
-    async def _remove(self, old: LinkInput) -> None:
-        catalog = await self._session.catalog()
-        await catalog.remove_link(self._urn, old.url, old.label, instead_of=self._links_on_screen)
-        self._removed.append(old)
-
-    async def _replace(self, old: LinkInput, new: LinkInput) -> None:
-        """Replace a link: add the new one before removing the old one, so that an interruption
-        loses none."""
-        added = await self._add(new)
-        links = added.after if isinstance(added.after, tuple) else ()
-        catalog = await self._session.catalog()
-        try:
-            await catalog.remove_link(self._urn, old.url, old.label, instead_of=links)
-        except NotFound:
-            # A server may have put the new one in the place of another to the same address.
-            return
-
-    async def _restore(self, old: LinkInput) -> None:
-        await self._add(old)
-        self._removed.remove(old)
-
-    def _show(self) -> None:
+    def _draw_all(self) -> None:
         rows = self.query_one(Rows)
         rows.show(len(self._links), self._draw, cursor=rows.cursor, empty="No links yet.")
         parts = [line_text(self._name, "bold"), Text(counted(len(self._links), "link"))]

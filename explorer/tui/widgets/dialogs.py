@@ -150,8 +150,13 @@ class SessionScreen(OverlayScreen[_Result], Generic[_Result, StateT]):
             return
         self.draw_state(before, state)
         if state.message is not None and state.message is not before.message:
-            self._session.say_message(state.message, self.say)
+            self._session.say_message(state.message, self.say, self.hint(before, state))
         self.refresh_bindings()
+
+    def hint(self, before: StateT, state: StateT) -> str:
+        """Return the sentence on a key that follows the message of something saved."""
+        del before, state
+        return ""
 
     def why_not(self, name: str) -> str | None:
         """Return why an action is not possible now, empty if it is; None before there is a

@@ -1,0 +1,137 @@
+"""The links of an entity to documents: added, changed, removed and brought back."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from explorer.client.display import line
+from explorer.client.editable import TextConflict
+from explorer.client.journal import one_save
+from explorer.errors import CatalogError, Conflict, NotFound
+from explorer.metadata.aspects import Link
+from explorer.metadata.urn import Urn
+from explorer.sessions.base import READ_ONLY, Message, Session, SessionState, action
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from explorer.client import AsyncCatalog, Edit
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState(SessionState):
+    """The links as they were read last, in their order; None if they were not read. `removed` are
+    those that were removed and can be brought back, the last one last; `is_changed` once anything
+    was written."""
+
+    links: tuple[Link, ...] | None = None
+    removed: tuple[Link, ...] = ()
+    is_changed: bool = False
+
+
+class LinkSession(Session[LinkState]):
+    """The links of one entity. Where they were read, a change is made only of the links that were
+    seen."""
+
+    def __init__(
+        self, catalog: "AsyncCatalog", urn: str | Urn, links: tuple[Link, ...] | None = None
+    ) -> None:
+        self.urn = Urn.parse(urn)
+        super().__init__(catalog, LinkState(links=links))
+
+    @action("Read the links")
+    async def read(self) -> None:
+        """Read the links."""
+        self.replace(links=await self.catalog.links(self.urn))
+
+    @action("Add a link")
+    async def add(self, url: str, label: str) -> "Edit":
+        """Add a link. Raises `Conflict` if the links are not those that were read."""
+        return await self._write(self._add(url, label), f"Added {line(label or url)}.")
+
+    @action("Change the link")
+    async def change(self, link: Link, url: str, label: str) -> "Edit":
+        """Replace a link by another; raises as `add`."""
+        return await self._write(self._change(link, url, label), f"Changed {line(label or url)}.")
+
+    @action("Remove the link")
+    async def remove(self, url: str, label: str | None = None) -> "Edit":
+        """Remove the links to an address, or only the one with that label; raises as `add`."""
+        removing = self.catalog.remove_link(self.urn, url, label, instead_of=self._seen)
+        removed = () if label is None else (Link(url=url, description=label),)
+        return await self._write(
+            removing,
+            f"Removed {line(f'{label} {url}' if label else url)}.",
+            (*self.state.removed, *removed),
+        )
+
+    @action("Bring back the link that was removed last")
+    async def restore(self) -> "Edit":
+        """Add the link that was removed last; raises as `add`."""
+        self.check("restore")
+        link = self.state.removed[-1]
+        return await self._write(
+            self._add(link.url, link.description),
+            f"Restored {line(link.description or link.url)}.",
+            self.state.removed[:-1],
+        )
+
+    def why_not(self, name: str) -> str:
+        """Return why an action is not possible; empty if it is."""
+        if name == "read":
+            return ""
+        if self.catalog.read_only:
+            return READ_ONLY
+        return "No link was removed." if name == "restore" and not self.state.removed else ""
+
+    @property
+    def _seen(self) -> tuple[str, ...] | None:
+        """The links that were read, in the form of an edit."""
+        links = self.state.links
+        return None if links is None else tuple(f"{own.url} {own.description}" for own in links)
+
+    async def _add(self, url: str, label: str) -> "Edit":
+        return await self.catalog.add_link(self.urn, url, label, instead_of=self._seen)
+
+    async def _change(self, link: Link, url: str, label: str) -> "Edit":
+        # First the new one, so that an interruption loses none.
+        added = await self._add(url, label)
+        links = added.after if isinstance(added.after, tuple) else ()
+        try:
+            return await self.catalog.remove_link(
+                self.urn, link.url, link.description, instead_of=links
+            )
+        except NotFound:
+            # A server may have put the new one in the place of another to the same address.
+            return added
+
+    async def _write(
+        self,
+        writing: "Coroutine[Any, Any, Edit]",
+        sentence: str,
+        removed: tuple[Link, ...] | None = None,
+    ) -> "Edit":
+        """Write, and read the links again where they were read. `removed` is what can be brought
+        back then; None for what there is."""
+        try:
+            self.check("add")
+            with one_save():
+                edit = await self.work("saving", writing)
+        except TextConflict as conflict:
+            self.replace(links=await self.catalog.links(self.urn))
+            raise Conflict(
+                "somebody else changed the links meanwhile; nothing was written: check them and "
+                "try again"
+            ) from conflict
+        finally:
+            writing.close()
+        changes = {
+            "is_changed": True,
+            "removed": self.state.removed if removed is None else removed,
+        }
+        try:
+            links = None if self.state.links is None else await self.catalog.links(self.urn)
+        except CatalogError:
+            self.replace(**changes)
+            raise
+        self.replace(links=links, message=Message(sentence, is_saved=True), **changes)
+        return edit
