@@ -29,7 +29,6 @@ from explorer.cli.output import (
     line_text,
     note,
     note_message,
-    note_saved,
     notes,
     print_diff,
     print_json,
@@ -75,6 +74,7 @@ from explorer.files import replace_file
 from explorer.metadata.names import singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
+from explorer.sessions.descriptions import DescriptionSession
 from explorer.sessions.lifecycle import LifecycleSession, PlannedDeletion
 from explorer.sessions.undo import UndoOutcome, UndoQuestion, UndoSession
 from explorer.views.columns import earlier_words
@@ -768,13 +768,9 @@ def carry_over(target: Target, urn: str, column: str | None, *, dry_run: bool) -
             note(Text("dry run: nothing was written"))
         else:
             keep_journal(catalog)
-            path = columns[0].path.raw if column is not None else None
-            moved = catalog.carry_over(entity.urn, path)
-            note_saved(
-                Text(f"moved what was written of {counted(len(moved), 'column')}"),
-                undo="catalog undo reverts it",
-                warnings=catalog.save_warnings,
-            )
+            descriptions = DescriptionSession(catalog.core, entity.urn)
+            catalog.wait(descriptions.carry_over([moving.path.raw for moving in columns]))
+            note_message(descriptions, undo="catalog undo reverts it")
 
 
 def describe_from_stdin(
@@ -843,26 +839,15 @@ def _save_description(
         note(Text(f"{unchanged}dry run: nothing was written"))
         return
     keep_journal(catalog)
+    description = DescriptionSession(catalog.core, place.urn, place.path, place.name, instead_of)
     try:
-        edit = catalog.describe(
-            place.urn, text, column=place.path, instead_of=instead_of, force=options.force
-        )
+        edit = catalog.wait(description.write(text, force=options.force))
     except TextConflict as conflict:
         note(Text("somebody changed the description while you were writing:"))
         _print_difference(conflict.base, conflict.theirs, to_results=False)
         note(Text("to overwrite it, use --edit with --force, or --text", "dim"))
         raise
-    if edit.changed:
-        head = Text("described ") + line_text(place.name, "bold")
-        was, now = (
-            value_words("description", description) for description in (edit.before, edit.after)
-        )
-        note(head, Text(f": {was} → {now}"))
-    else:
-        note(
-            line_text(place.name, "bold"),
-            Text(" already has this description; nothing was written"),
-        )
+    note_message(description)
     if options.as_json:
         previous = edit.before if isinstance(edit.before, str) else ""
         print_json(

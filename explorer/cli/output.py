@@ -99,11 +99,13 @@ def note_saved(*parts: RenderableType, undo: str, warnings: Sequence[str]) -> No
     note(*parts, *(() if warnings else (Text(f"; {undo}"),)))
 
 
-def note_message(session: "Session[Any]", hint: str = "") -> None:
-    """Print what a session said last, and how to go on from there."""
+def note_message(session: "Session[Any]", hint: str = "", *, undo: str = "") -> None:
+    """Print what a session said last, and how to go on from there, or how to undo what it saved,
+    as `note_saved`."""
     if session.state.message is not None:
-        sentence = session.state.message.sentence.removesuffix(".")
-        note(line_text("; ".join(filter(None, (sentence, hint)))))
+        sentence = line_text(session.state.message.sentence.removesuffix("."))
+        hints = (hint, "" if session.catalog.save_warnings else undo)
+        note(Text("; ").join((sentence, *(Text(given) for given in hints if given))))
 
 
 def confirm(catalog: "Catalog", question: str, *, default: bool = False) -> bool:

@@ -68,7 +68,7 @@ def test_texts_for_an_earlier_type_are_marked_and_moved(mill: Run) -> None:
     assert "id: written for the earlier [type=int].id" in ran.err
     assert "nothing was written" in ran.err
     ran = mill("describe", urn, "--carry-over")
-    assert "moved what was written of 1 column" in ran.err
+    assert "hat was written of 1 column is moved; catalog undo reverts it" in ran.err
     (column, _) = mill("schema", urn, "--json").json["columns"]
     assert (column["edited"], column["earlier"]) == ("The key.", None)
     assert "nothing was moved" in mill("describe", urn, "--carry-over").err

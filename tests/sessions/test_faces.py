@@ -37,7 +37,9 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "BrowseSession": {"tui": set(), "notebook": set()},
     # What a folder holds is listed and deleted by the commands of the shell.
     "ChangesetsSession": {"tui": set(), "cli": {"discard", "open_file"}},
-    # A command that describes has one step.
+    # What a command writes is given, and what the terminal does is restored or moved.
+    "DescriptionSession": {"tui": set(), "cli": set()},
+    # What a command writes was typed elsewhere.
     "EditSession": {"tui": set(), "notebook": set()},
     # A command or a cell makes, renames and moves in one step.
     "GlossarySession": {"tui": set()},

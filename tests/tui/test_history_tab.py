@@ -293,7 +293,7 @@ async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(
         await reader.sees("- the new", "+ the old")
         described(desk, urn, "of somebody else")
         await reader.press("ctrl+s")
-        await reader.sees("Nothing was written", "- of somebody else", "+ the old")
+        await reader.sees("Somebody else changed the text", "- of somebody else", "+ the old")
         assert edited(desk, urn) == "of somebody else"
         await reader.press("ctrl+s")
         await reader.sees("Restored the old description")

@@ -21,9 +21,9 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from explorer.client.display import counted
-from explorer.client.journal import one_save
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
+from explorer.sessions.descriptions import DescriptionSession
 from explorer.tui.actions import bindings
 from explorer.tui.content import Times, join, line_text, padded, preview, without_start
 from explorer.tui.screens.label_choice import LabelsRequested
@@ -636,13 +636,11 @@ class ColumnsView(Vertical, Tab):
     @work(group="carry-over", description="moving what was written")
     async def _carry_over(self, urn: Urn, paths: Sequence[str]) -> None:
         with self._session.reporting("moving what was written about earlier columns"):
-            catalog = await self._session.catalog()
-            with one_save():
-                moved = [edit for path in paths for edit in await catalog.carry_over(urn, path)]
+            descriptions = DescriptionSession(await self._session.catalog(), urn)
+            await descriptions.carry_over(paths)
             self.post_message(self.TextsMoved())
-            self._session.say_saved(
-                f"What was written of {counted(len(moved), 'column')} is moved."
-            )
+            if descriptions.state.message is not None:
+                self._session.say_saved(descriptions.state.message.sentence)
 
     def _mark(self) -> None:
         """Mark or unmark the column under the cursor, and go to the next."""

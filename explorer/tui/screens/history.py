@@ -22,6 +22,7 @@ from explorer.client.history import version_of
 from explorer.client.records import difference
 from explorer.errors import CatalogError, NotFound, ReadOnly
 from explorer.metadata.fieldpath import FieldPath
+from explorer.sessions.descriptions import DescriptionSession
 from explorer.tui.actions import bindings
 from explorer.tui.content import Times, join, line_text, padded, preview
 from explorer.tui.key_queue import LEADING
@@ -374,7 +375,7 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
         super().__init__()
         self._session = session
         self._old = old
-        self._base = old.now
+        self._description: DescriptionSession | None = None
 
     def compose(self) -> ComposeResult:
         """Yield the question, what would change, and the keys."""
@@ -398,18 +399,18 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
         """Restore the description."""
         from explorer.client import TextConflict
 
-        old = self._old
         self.say("restoring …")
         with self._session.reporting("restoring the old description"):
-            catalog = await self._session.catalog()
+            if self._description is None:
+                catalog, old = await self._session.catalog(), self._old
+                self._description = DescriptionSession(catalog, old.urn, old.path, base=old.now)
             try:
-                await catalog.describe(old.urn, old.text, column=old.path, instead_of=self._base)
+                await self._description.write(self._old.text)
             except ReadOnly as error:
                 self.dismiss(RestoreOutcome(refused=str(error)))
-            except TextConflict as conflict:
-                self._base = conflict.theirs
+            except TextConflict:
                 self._show("Somebody else changed the text meanwhile. Replace it with the old one?")
-                self.say("Nothing was written: the text has changed since you read it.", error=True)
+                self.query_one(KeyLine).hush()
             else:
                 self.dismiss(RestoreOutcome(restored=True))
 
@@ -422,7 +423,8 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
         if not old.text:
             text.append("\nThere was no description then: the present one is removed.", "italic")
         self.query_one("#what", Static).update(text)
-        lines = text_diff(self._base, old.text)
+        seen = self._description.state.base if self._description is not None else old.now
+        lines = text_diff(seen or "", old.text)
         self.query_one(DifferenceRows).show_lines(lines)
 
 
