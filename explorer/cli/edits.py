@@ -75,6 +75,7 @@ from explorer.metadata.names import singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.sessions.descriptions import DescriptionSession
+from explorer.sessions.labels import LabelSession, LabelTarget, owner_and_type
 from explorer.sessions.lifecycle import LifecycleSession, PlannedDeletion
 from explorer.sessions.undo import UndoOutcome, UndoQuestion, UndoSession
 from explorer.views.columns import earlier_words
@@ -394,19 +395,37 @@ def _edit_values(entity: "Entity", kind: LabelKind, path: str | None) -> tuple[s
 
 
 def _write(labels: Labels) -> Change:
+    added, removed = (
+        [" ".join(filter(None, (*labels.kind.urns(name), ownership))) for name, ownership in some]
+        for some in (labels.add, labels.remove)
+    )
+
     def change(catalog: "Catalog", urn: str) -> Iterator[Edit]:
-        where: dict[str, str] = {}
+        path = None
         if labels.column is not None:
-            where["column"] = column_at(read_existing(catalog, urn), labels.column).path.raw
-        for verb, names_and_types in (("add", labels.add), ("remove", labels.remove)):
-            method = getattr(catalog, f"{verb}_{labels.what}")
-            for ownership, names in _by_ownership(names_and_types):
-                kind = {} if ownership is None else {"ownership": ownership}
-                with suggest_labels(catalog, labels.kind.urns(names)):
-                    edit = method(urn, names, **where, **kind)
-                yield edit
+            path = column_at(read_existing(catalog, urn), labels.column).path.raw
+        return write_labels(catalog, urn, labels.what, added, removed, path)
 
     return change
+
+
+def write_labels(
+    catalog: "Catalog",
+    urn: str,
+    what: _What,
+    added: Sequence[str],
+    removed: Sequence[str] = (),
+    path: str | None = None,
+) -> Iterator[Edit]:
+    """Add and remove labels, which are URNs, for owners with the ownership type after a space, and
+    yield the edits. Raises `NotFound` as `suggest_labels`."""
+    target = Urn.parse(urn)
+    labelling = LabelSession(catalog.core, LabelTarget(target, target.name, path), what)
+    try:
+        with suggest_labels(catalog, [owner_and_type(label)[0] for label in added]):
+            catalog.wait(labelling.change(added, removed))
+    finally:
+        yield from labelling.state.edits
 
 
 @contextmanager
@@ -449,11 +468,6 @@ def _unknown_label(catalog: "Catalog", label: Urn) -> NotFound:
     elif created is not None:
         hint = f"; “catalog new {created} {quote(label.name)}” creates it"
     return NotFound(line(f"the {kind} {label.name} does not exist{hint}"))
-
-
-def _by_ownership(labels: Sequence[NamedLabel]) -> Iterator[tuple[str | None, list[str]]]:
-    for kind in dict.fromkeys(kind for _, kind in labels):
-        yield kind, [name for name, own in labels if own == kind]
 
 
 def _plan(labels: Labels) -> Change:

@@ -13,8 +13,13 @@ from explorer.metadata.names import ownership, singular
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.sessions.base import Session, SessionState, action
-from explorer.stewardship.api import AsyncStewardship
-from explorer.stewardship.labels import LabelledKind, LabelledPlaces, LabelsChange, stage_labels
+from explorer.stewardship.labels import (
+    LabelledKind,
+    LabelledPlaces,
+    LabelsChange,
+    read_labelled,
+    stage_labels,
+)
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -177,6 +182,9 @@ class LabelChoice:
         return replace(self, current=tuple(current), selection=tuple(selection))
 
 
+_NO_CHOICE: Final = LabelChoice()
+
+
 def owner_and_type(label: str) -> tuple[str, str]:
     """Return the URN of a label and, for an owner, the ownership type; empty for all others."""
     urn, _, kind = label.rpartition(" ")
@@ -298,14 +306,16 @@ class LabelRow:
 class LabelState(SessionState):
     """What the picker shows: the choice, what was found for the typed text, the rows of both, and
     the edits that were made. `ownership` is the type that added owners get. `why_unread` says that
-    the present labels could not be read."""
+    the present labels could not be read; where it was not tried (`is_read`), others stay as they
+    are."""
 
-    choice: LabelChoice = LabelChoice()
+    choice: LabelChoice = _NO_CHOICE
     offered: LabelOffers = LabelOffers()
     rows: tuple[LabelRow, ...] = ()
     ownership: str = OWNERSHIPS[0]
     why_unread: str = ""
     edits: tuple["Edit", ...] = ()
+    is_read: bool = True
     staged: "StagedChangeset | None" = None
 
 
@@ -317,7 +327,11 @@ class LabelSession(Session[LabelState]):
     """When a label comes to be that does not exist yet."""
 
     def __init__(
-        self, catalog: "AsyncCatalog", target: LabelTarget, kind: LabelKind, choice: LabelChoice
+        self,
+        catalog: "AsyncCatalog",
+        target: LabelTarget,
+        kind: LabelKind,
+        choice: LabelChoice = _NO_CHOICE,
     ) -> None:
         self.target, self.kind = target, kind
         self._ownerships: tuple[str, ...] = OWNERSHIPS
@@ -432,6 +446,18 @@ class LabelSession(Session[LabelState]):
         self.check("save")
         await self.work("writing", self._save())
 
+    @action("Add labels and remove others, whatever others there are")
+    async def change(self, added: Iterable[str] = (), removed: Iterable[str] = ()) -> None:
+        """Add and remove labels without a look at the present ones, as one save; an entity without
+        an added domain leaves its domain. An owner without a type is added as `OWNERSHIPS[0]`, and
+        removed with all types. The state has the edits, also after an error. Two requests for each
+        step."""
+        self.check("change")
+        choice = replace(self.state.choice, current=tuple(removed), selection=tuple(added))
+        self._show(choice=choice, is_read=False)
+        with one_save():
+            await self.work("writing", self._write())
+
     async def _save(self) -> None:
         # What failed in the middle and is written again is still the same save.
         with one_save(self._save_id) as self._save_id:
@@ -471,30 +497,35 @@ class LabelSession(Session[LabelState]):
             case "domain":
                 added, removed = choice.added, choice.removed
                 domain = added[0] if added else None
-                edit = await catalog.set_domain(self.target.urn, domain, instead_of=choice.current)
+                edit = await catalog.set_domain(self.target.urn, domain, instead_of=self._seen)
                 self._note(edit, added, removed)
+
+    @property
+    def _seen(self) -> tuple[str, ...] | None:
+        """The labels that are replaced; None for any."""
+        return self.state.choice.current if self.state.is_read else None
 
     async def _change(self, add: Any, remove: Any, **place: Any) -> None:
         urn, added = self.target.urn, self.state.choice.added
         if added:
-            current = self.state.choice.current
-            self._note(await add(urn, added, instead_of=current, **place), added)
+            self._note(await add(urn, added, instead_of=self._seen, **place), added)
         removed = self.state.choice.removed
         if removed:
-            current = self.state.choice.current
-            self._note(await remove(urn, removed, instead_of=current, **place), (), removed)
+            self._note(await remove(urn, removed, instead_of=self._seen, **place), (), removed)
 
     async def _change_owners(self) -> None:
         urn, catalog = self.target.urn, self.catalog
         for kind, labels in _by_ownership(self.state.choice.added).items():
             owners = [owner_and_type(label)[0] for label in labels]
-            current = self.state.choice.current
-            edit = await catalog.add_owners(urn, owners, ownership=kind, instead_of=current)
+            edit = await catalog.add_owners(
+                urn, owners, ownership=kind or OWNERSHIPS[0], instead_of=self._seen
+            )
             self._note(edit, labels)
         for kind, labels in _by_ownership(self.state.choice.removed).items():
             owners = [owner_and_type(label)[0] for label in labels]
-            current = self.state.choice.current
-            edit = await catalog.remove_owners(urn, owners, ownership=kind, instead_of=current)
+            edit = await catalog.remove_owners(
+                urn, owners, ownership=kind or None, instead_of=self._seen
+            )
             self._note(edit, (), labels)
 
     def _note(self, edit: "Edit", added: Iterable[str], removed: Iterable[str] = ()) -> None:
@@ -651,7 +682,7 @@ class BulkStaging:
     async def read(self, catalog: "AsyncCatalog") -> LabelledPlaces:
         """Return what the items have now. Raises `InvalidInput` if none of them can have such a
         label."""
-        self.places = await AsyncStewardship(catalog).labelled(self.keys, self.what)
+        self.places = await read_labelled(catalog, self.keys, self.what)
         if not self.places.places:
             why = "is in the catalog" if self.places.missing else f"has {self._a_noun}"
             raise InvalidInput(f"nothing marked {why}")
@@ -659,6 +690,8 @@ class BulkStaging:
 
     async def stage(self, catalog: "AsyncCatalog", change: LabelsChange, words: str) -> None:
         """Stage a change under a title. Raises `InvalidInput` if nothing would change."""
+        from explorer.stewardship.api import AsyncStewardship
+
         edits = stage_labels(self.places or await self.read(catalog), change)
         if not edits:
             raise InvalidInput(f"{self.subject}: no changes to review")
@@ -705,6 +738,9 @@ class BulkStaging:
         return f"Left out: {', '.join(facts)}." if facts else ""
 
 
+_STAGED: Final = "A change of marked items is staged, to be reviewed."
+
+
 class BulkLabelSession(LabelSession):
     """The labels of one kind of marked items: those that all have, and those that some have. The
     choice is staged as a changeset, to be reviewed; nothing is written."""
@@ -733,6 +769,10 @@ class BulkLabelSession(LabelSession):
         )
         await self._staging.stage(self.catalog, change, self.describe_change())
         self._show(staged=self._staging.staged)
+
+    def why_not(self, name: str) -> str:
+        """Return why an action is not possible now; empty if it is."""
+        return _STAGED if name == "change" else super().why_not(name)
 
     def _holders(self, label: str) -> str:
         return self._staging.describe_holders(label)

@@ -45,8 +45,11 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "GlossarySession": {"tui": set()},
     # A command names the link that it adds or removes.
     "LinkSession": {"tui": set(), "cli": {"change", "restore"}},
-    # A command or a cell names its labels.
-    "LabelSession": {"tui": set()},
+    # Who sees the labels chooses among them; a command names its labels, whatever others there are.
+    "LabelSession": {
+        "tui": {"change"},
+        "cli": {"create", "find", "next_ownership", "toggle", "toggle_first"},
+    },
     # What refers to it is shown before it is hidden; a command deletes, after it was asked.
     "LifecycleSession": {"tui": {"delete", "plan_deletion"}, "cli": set()},
     # A command prints one answer.

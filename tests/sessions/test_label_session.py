@@ -221,3 +221,40 @@ async def test_labels_of_many_are_staged_and_not_written(catalog: AsyncCatalog, 
     assert session.state.staged is not None
     assert session.state.staged.title.startswith("Tags of 2 tables: + Legacy  + PII")
     assert await held(catalog, table) == [LEGACY]
+
+
+async def test_labels_are_added_and_removed_without_a_look_at_the_others(
+    table: Urn, catalog: AsyncCatalog
+) -> None:
+    session = LabelSession(catalog, LabelTarget(table, "orders"), "tags")
+    await catalog.add_tags(table, [CDC])
+    await session.change([PII], [LEGACY, "urn:li:tag:never there"])
+    assert await held(catalog, table) == [CDC, PII]
+    assert [edit.changed for edit in session.state.edits] == [True, True]
+    owners = LabelSession(catalog, LabelTarget(table, "orders"), "owners")
+    await owners.change([ANA, f"{ANA} DATA_STEWARD"])
+    assert [edit.after for edit in owners.state.edits] == [
+        (f"{ANA} TECHNICAL_OWNER",),
+        (f"{ANA} TECHNICAL_OWNER", f"{ANA} DATA_STEWARD"),
+    ]
+    await LabelSession(catalog, LabelTarget(table, "orders"), "owners").change((), [ANA])
+    domains = LabelSession(catalog, LabelTarget(table, "orders"), "domain")
+    await domains.change([FINANCE])
+    entity = await catalog.entity(table)
+    assert (entity.owners, [*map(str, entity.domains)]) == ((), [FINANCE])
+    await LabelSession(catalog, LabelTarget(table, "orders"), "domain").change()
+    assert (await catalog.entity(table)).domains == ()
+
+
+async def test_of_several_steps_those_before_an_error_are_told(
+    table: Urn, catalog: AsyncCatalog
+) -> None:
+    session = LabelSession(catalog, LabelTarget(table, "orders"), "owners")
+    with pytest.raises(InvalidInput):
+        await session.change([ANA, f"{ANA} NO_SUCH_TYPE"])
+    assert [edit.what for edit in session.state.edits] == ["owners"]
+    staging = BulkStaging("tags", ((str(table), None),), "1 marked entity")
+    bulk = BulkLabelSession(catalog, staging, "tags")
+    with pytest.raises(InvalidInput, match="is staged"):
+        await bulk.change([PII])
+    assert await held(catalog, table) == [LEGACY]

@@ -450,7 +450,7 @@ def domain(
 
 
 def _domain_change(name: str | None, *, dry_run: bool) -> "Change":
-    from explorer.cli.edits import check_labels, suggest_labels
+    from explorer.cli.edits import check_labels, write_labels
     from explorer.cli.options import read_existing
     from explorer.client.editable import domains_of, urns_of
     from explorer.client.records import Edit
@@ -466,9 +466,7 @@ def _domain_change(name: str | None, *, dry_run: bool) -> "Change":
                 check_labels(catalog, domains)
             yield Edit.now(entity.urn, "domain", before, domains)
         else:
-            with suggest_labels(catalog, domains):
-                edit = catalog.set_domain(urn, domains[0] if domains else None)
-            yield edit
+            yield from write_labels(catalog, urn, "domain", domains)
 
     return change
 

@@ -536,14 +536,17 @@ class DbtLabelOutcome:
 def add_dbt_labels(catalog: "Catalog", labels: "tuple[ProjectLabel, ...]") -> DbtLabelOutcome:
     """Add the labels, with two requests each. If one is rejected, the others are still added; any
     other error is raised."""
+    from explorer.sessions.labels import LabelSession, LabelTarget
+
     added: set[int] = set()
     failed: list[tuple[int, str]] = []
     for at, label in enumerate(labels):
+        target = LabelTarget(Urn.parse(label.urn), label.resource, label.column)
+        labelling = LabelSession(
+            catalog.core, target, "tags" if label.property == "tags" else "owners"
+        )
         try:
-            if label.property == "tags":
-                catalog.add_tags(label.urn, [label.label], column=label.column)
-            else:
-                catalog.add_owners(label.urn, [label.label])
+            catalog.wait(labelling.change([label.label]))
             added.add(at)
         except (Forbidden, *REFUSALS) as error:
             failed.append((at, str(error)))
