@@ -1,10 +1,10 @@
 """Tags, glossary terms and groups, domains and data products: made, renamed and moved."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.client.editable import NAMES, PARENTS, edit_target
 from explorer.client.governance import Governed, find_namesake, new_id
 from explorer.errors import InvalidInput
@@ -13,8 +13,9 @@ from explorer.metadata.urn import Urn
 from explorer.sessions.base import READ_ONLY, Session, SessionState, action
 
 if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog
+    from explorer.client import AsyncCatalog, Edit
     from explorer.client.entity import Entity
+    from explorer.stewardship.glossary import GlossaryChange, GlossaryOutcome
 
 KINDS: Final[tuple[Governed, ...]] = (
     *("tag", "glossaryNode", "glossaryTerm", "domain", "dataProduct"),
@@ -64,36 +65,60 @@ class GlossarySession(Session[GlossaryState]):
         return await find_namesake(self.catalog, kind, name, renamed)
 
     @action("Make a tag, term, group, domain or data product")
-    async def make(self, kind: Governed, name: str, parent: Urn | None = None) -> Urn:
-        """Make an entity, at the top level or in a parent, and return its URN. Whoever must not
-        make a second one of a name asks for its `namesake` before. Raises as `Catalog.new`."""
+    async def make(
+        self,
+        kind: Governed,
+        name: str,
+        parent: str | Urn | None = None,
+        *,
+        description: str = "",
+        entity_id: str | None = None,
+        is_namesake_known: bool = False,
+    ) -> "Edit":
+        """Make an entity, at the top level or in a parent; the edit has its URN. A second one of a
+        name is made by whoever gives an id, or knows of its `namesake`. Raises as
+        `Catalog.new`."""
         self.check("make")
-        entity_id = new_id(kind, name, parent)
-        edit = await self.catalog.new(kind, name, parent=parent, entity_id=entity_id)
+        if is_namesake_known:
+            entity_id = entity_id or new_id(kind, name, parent)
+        edit = await self.catalog.new(
+            kind, name, parent=parent, description=description, entity_id=entity_id
+        )
         self.say(f"{line(name)} is created.", is_saved=True)
-        return edit.urn
+        return edit
 
     @action("Rename it; its URN and its uses stay the same")
-    async def rename(self, name: str) -> None:
+    async def rename(self, name: str) -> "Edit":
         """Rename the entity. Raises `Conflict` if somebody renamed it since it was read."""
         self.check("rename")
         entity = self._entity
-        before = _stored(entity, "name")
-        await self.catalog.rename(entity.urn, name, instead_of=before)
+        edit = await self.catalog.rename(entity.urn, name, instead_of=_stored(entity, "name"))
         self.say(f"{line(entity.name)} is now called {line(name)}.", is_saved=True)
+        return edit
 
     @action("Move it to another place")
-    async def move(self, parent: Urn | None) -> None:
+    async def move(self, parent: str | Urn | None) -> "Edit":
         """Move the entity into a parent, or to the top level. Raises `Conflict` if somebody moved
         it since it was read."""
         self.check("move")
         entity = self._entity
-        await self.catalog.move(entity.urn, parent, instead_of=_stored(entity, "parent"))
+        edit = await self.catalog.move(entity.urn, parent, instead_of=_stored(entity, "parent"))
         place = "at the top level"
-        if parent is not None:
-            above = (await self.catalog.summaries([parent])).get(parent)
-            place = f"in {line(above.name if above else parent.name)}"
+        if isinstance(edit.after, str) and edit.after:
+            (above,) = (await self.catalog.summaries([edit.after])).values()
+            place = f"in {line(above.name)}"
         self.say(f"{line(entity.name)} is {place} now.", is_saved=True)
+        return edit
+
+    @action("Write the changes of a file of the glossary")
+    async def import_changes(self, changes: "Iterable[GlossaryChange]") -> "GlossaryOutcome":
+        """Write what a file has otherwise than the catalog; see `apply_glossary`."""
+        from explorer.stewardship.glossary import apply_glossary
+
+        self.check("import_changes")
+        outcome = await self.work("writing", apply_glossary(self.catalog, changes))
+        self.say(f"{counted(len(outcome.edits), 'edit')} made.", is_saved=bool(outcome.edits))
+        return outcome
 
     @property
     def _entity(self) -> "Entity":
@@ -105,7 +130,7 @@ class GlossarySession(Session[GlossaryState]):
         """Return why an action is not possible; empty if it is."""
         if self.catalog.read_only:
             return READ_ONLY
-        if name == "make":
+        if name in ("make", "import_changes"):
             return ""
         if self.state.entity is None:
             return _NOT_ONE

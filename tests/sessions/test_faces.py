@@ -41,8 +41,8 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "DescriptionSession": {"tui": set(), "cli": set()},
     # What a command writes was typed elsewhere.
     "EditSession": {"tui": set(), "notebook": set()},
-    # A command or a cell makes, renames and moves in one step.
-    "GlossarySession": {"tui": set()},
+    # A file is written by a command; a cell makes, renames and moves in one step.
+    "GlossarySession": {"tui": {"import_changes"}, "cli": set()},
     # A command names the link that it adds or removes.
     "LinkSession": {"tui": set(), "cli": {"change", "restore"}},
     # Who sees the labels chooses among them; a command names its labels, whatever others there are.

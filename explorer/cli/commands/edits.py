@@ -6,7 +6,7 @@ import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.governance import Governed
     from explorer.client.records import Edit
+    from explorer.sessions.glossary import GlossarySession
 
 _KINDS: "dict[str, Governed]" = {
     "tag": "tag",
@@ -81,26 +82,22 @@ def new(
     shown_as: OutputFormat | None,
 ) -> None:
     """Create a tag, glossary term or group, domain or data product."""
-    from rich.text import Text
-
     from explorer.cli import edits
-    from explorer.cli.output import line_text, note_saved, print_json, results
+    from explorer.cli.output import line_text, note_message, print_json, results
+    from explorer.sessions.glossary import GlossarySession
 
     edits.refuse_read_only(target)
     with target.open() as catalog:
         edits.keep_journal(catalog)
-        with _suggest_parents(catalog, _KINDS[kind], parent):
-            edit = catalog.new(
-                _KINDS[kind], name, parent=parent, description=description, entity_id=entity_id
+        governed, making = GlossarySession(catalog.core), _KINDS[kind]
+        with _suggest_parents(catalog, making, parent):
+            edit = catalog.wait(
+                governed.make(making, name, parent, description=description, entity_id=entity_id)
             )
     if shown_as == "json":
         print_json(edits.as_record(edit))
         return
-    note_saved(
-        *(Text(f"{kind} "), line_text(name, "bold"), Text(" created")),
-        undo="catalog undo removes it",
-        warnings=catalog.save_warnings,
-    )
+    note_message(governed, undo="catalog undo removes it")
     results().print(line_text(str(edit.urn)), soft_wrap=True)
 
 
@@ -130,7 +127,7 @@ def rename(
         yield (
             _plan_edit(catalog, entity_urn, "name", name)
             if dry_run
-            else catalog.rename(entity_urn, name)
+            else catalog.wait(_governed(catalog, entity_urn, "name").rename(name))
         )
 
     edits.change_each(target, (urn,), change, dry_run=dry_run, as_json=shown_as == "json")
@@ -185,6 +182,17 @@ def move(
     )
 
 
+def _governed(catalog: "Catalog", urn: str, what: "Literal['name', 'parent']") -> "GlossarySession":
+    """Return the session of an entity. Raises `InvalidInput` if it has no such thing to change, and
+    `NotFound` if it does not exist."""
+    from explorer.client.editable import edit_target
+    from explorer.metadata.urn import Urn
+    from explorer.sessions.glossary import GlossarySession
+
+    edit_target(Urn.parse(urn), what)
+    return GlossarySession(catalog.core, options.read_existing(catalog, urn))
+
+
 def _move_change(parent: str | None, *, dry_run: bool) -> "Change":
     from explorer.client.editable import PARENTS, urns_of
     from explorer.metadata.urn import Urn
@@ -193,7 +201,7 @@ def _move_change(parent: str | None, *, dry_run: bool) -> "Change":
         kind = Urn.parse(urn).entity_type
         with _suggest_parents(catalog, kind, parent):
             if not dry_run:
-                edit = catalog.move(urn, parent)
+                edit = catalog.wait(_governed(catalog, urn, "parent").move(parent))
             else:
                 above = None
                 if parent is not None and kind in PARENTS:
@@ -979,7 +987,9 @@ def import_glossary(
     at the same time are not overwritten. If FILE is -, standard input is read.
     """
     from explorer.cli import edits
+    from explorer.cli.output import note_message
     from explorer.cli.rendering import documentation
+    from explorer.sessions.glossary import GlossarySession
     from explorer.stewardship import Stewardship
     from explorer.stewardship.glossary import GlossaryOutcome, compare_glossary
 
@@ -987,14 +997,14 @@ def import_glossary(
         edits.refuse_read_only(target)
     entries = documentation.read_glossary(file)
     with target.open() as catalog:
-        steward = Stewardship(catalog)
-        changes = compare_glossary(entries, steward.glossary(), retire=retire)
+        glossary_session = GlossarySession(catalog.core)
+        changes = compare_glossary(entries, Stewardship(catalog).glossary(), retire=retire)
         outcome = GlossaryOutcome()
         if not dry_run:
             edits.keep_journal(catalog)
-            outcome = steward.apply_glossary(changes)
-    documentation.print_glossary_outcome(
-        changes, outcome, shown_as, dry_run=dry_run, warnings=catalog.save_warnings
-    )
+            outcome = catalog.wait(glossary_session.import_changes(changes))
+    documentation.print_glossary_outcome(changes, outcome, shown_as, dry_run=dry_run)
+    if outcome.edits:
+        note_message(glossary_session, undo="catalog undo reverts the import")
     if outcome.failed:
         click.get_current_context().exit(1)

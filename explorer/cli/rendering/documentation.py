@@ -18,7 +18,6 @@ from explorer.cli.output import (
     as_objects,
     line_text,
     note,
-    note_saved,
     print_diff,
     print_exactly,
     print_json,
@@ -655,10 +654,8 @@ def print_glossary_outcome(
     shown_as: OutputFormat | None,
     *,
     dry_run: bool,
-    warnings: "Sequence[str]",
 ) -> None:
-    """Print the changes that were made, or with `dry_run` would be made, and failures; `warnings`
-    are those of the save."""
+    """Print the changes that were made, or with `dry_run` would be made, and failures."""
     if shown_as == "json":
         failed = [
             {"urn": str(change.entry.urn), "what": change.what, "error": why}
@@ -672,6 +669,3 @@ def print_glossary_outcome(
         note(Text(f"error: {change.what} of {line(str(change.entry.urn))}: {line(why)}"))
     if dry_run:
         note(Text("dry run: nothing was written"))
-    elif outcome.edits:
-        summary = Text(f"{counted(len(outcome.edits), 'edit')} made")
-        note_saved(summary, undo="catalog undo reverts the import", warnings=warnings)

@@ -158,7 +158,8 @@ class GovernanceLauncher:
         self, glossary: GlossarySession, kind: Governed, name: str, parent: Urn | None
     ) -> None:
         async def make() -> None:
-            self.open_page(await glossary.make(kind, name, parent))
+            edit = await glossary.make(kind, name, parent, is_namesake_known=True)
+            self.open_page(edit.urn)
             self.session.say_saved(f"{line(name)} is created. E describes it.")
 
         finding_namesake = glossary.namesake(kind, name)
