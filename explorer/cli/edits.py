@@ -233,7 +233,8 @@ def _propose_each(
 ) -> None:
     """Stage the edits that `change` plans for each entity in a new file."""
     from explorer.cli.rendering.review import print_proposed
-    from explorer.stewardship import Stewardship, staged_edit
+    from explorer.sessions.changesets import ChangesetsSession
+    from explorer.stewardship import staged_edit
 
     if file.exists():
         raise InvalidInput(f"{file} already exists; give another file name")
@@ -260,7 +261,8 @@ def _propose_each(
         if staged:
             noun = staged[0].what.capitalize()
             many = counted(len(staged), "entity", "entities")
-            changeset = Stewardship(catalog).stage(staged, f"{noun} of {many}", file)
+            staging = ChangesetsSession(catalog.core).stage(staged, f"{noun} of {many}", file)
+            changeset = catalog.wait(staging)
             print_proposed(changeset, "json" if as_json else None)
     if not staged and done.stopped is None and not done.failed:
         raise NotFound("nothing to propose: the catalog already has all these values")

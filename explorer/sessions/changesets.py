@@ -2,17 +2,21 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from explorer.errors import CatalogError, InvalidInput, StorageFault
+from explorer.client.journal import one_save
+from explorer.client.transport import REFUSALS
+from explorer.errors import CatalogError, Forbidden, InvalidInput, StorageFault
 from explorer.metadata.urn import Urn
 from explorer.sessions.base import READ_ONLY, Session, SessionState, action
+from explorer.sessions.labels import LabelSession, LabelTarget
 from explorer.stewardship.api import AsyncStewardship
-from explorer.stewardship.changeset import stage_changes
+from explorer.stewardship.changeset import Applied, Change, apply_changes, stage_changes
+from explorer.stewardship.concepts import stage_concept
 from explorer.stewardship.files import format_of, read_rows
 from explorer.stewardship.proposals import (
     SharedChangeset,
@@ -24,11 +28,20 @@ from explorer.stewardship.proposals import (
     why_foreign,
     withdraw_changeset,
 )
-from explorer.stewardship.staging import StagedChangeset, changeset_files, shared_copies
+from explorer.stewardship.staging import (
+    StagedChangeset,
+    StagedEdit,
+    changeset_files,
+    shared_copies,
+)
 from explorer.views.stewardship import foreign_words, proposal_counts, review_counts
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
+    from explorer.stewardship.concepts import Concept
+    from explorer.stewardship.dbt import ProjectLabel
+    from explorer.stewardship.drafting import DraftingOutcome
+    from explorer.stewardship.worklist import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +59,17 @@ class ListedChangeset:
     shared: Urn | None = None
     unsent: int = 0
     foreign: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOutcome:
+    """What was written of a file or a project: its descriptions, and those of its `labels` with the
+    indexes `added`; others `failed`, with the reasons."""
+
+    applied: Applied = field(default_factory=Applied)
+    labels: "tuple[ProjectLabel, ...]" = ()
+    added: frozenset[int] = frozenset()
+    failed: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +177,61 @@ class ChangesetsSession(Session[ChangesetsState]):
             raise InvalidInput(f"{path.name} contains no changes that can be written")
         return await steward.stage(edits, path.name)
 
+    @action("Put changes aside, to be reviewed before they are written")
+    async def stage(
+        self, edits: Iterable[StagedEdit], title: str, path: Path | None = None
+    ) -> StagedChangeset:
+        """Return a new changeset of edits; see `AsyncStewardship.stage`."""
+        return await AsyncStewardship(self.catalog).stage(edits, title, path)
+
+    @action("Give columns of one name one text, after a review")
+    async def stage_concept(
+        self, concept: "Concept", text: str, keys: Iterable["Key"], path: Path | None = None
+    ) -> StagedChangeset | None:
+        """Return a new changeset that gives some columns of a concept a text; None if all of them
+        have it."""
+        edits = stage_concept(concept, text, keys)
+        steward = AsyncStewardship(self.catalog)
+        return await steward.stage(edits, f"One text for {concept.name}", path) if edits else None
+
+    @action("Have a command draft what is not described, for review")
+    async def draft(self, /, **choice: Any) -> "DraftingOutcome":
+        """Return what a command drafted, with its changeset; see `AsyncStewardship.draft`."""
+        steward = AsyncStewardship(self.catalog)
+        return await self.work("drafting", steward.draft(**choice, progress=self.tell_progress))
+
+    @action("Write the changes of a file or a project")
+    async def import_changes(
+        self, changes: Iterable[Change], labels: "tuple[ProjectLabel, ...]" = ()
+    ) -> ImportOutcome:
+        """Write the changes of a file (`apply_changes`), then add the tags and owners of a project,
+        with two requests each, as one save. A label that is refused does not stop the others."""
+        self.check("import_changes")
+        with one_save():
+            writing = apply_changes(self.catalog, changes, self.tell_progress)
+            applied = await self.work("writing", writing)
+            if applied.ended_by is not None:
+                return ImportOutcome(applied, labels)
+            added, failed = await self._add_labels(labels)
+        return ImportOutcome(applied, labels, added, failed)
+
+    async def _add_labels(
+        self, labels: "tuple[ProjectLabel, ...]"
+    ) -> tuple[frozenset[int], tuple[tuple[int, str], ...]]:
+        added: set[int] = set()
+        failed: list[tuple[int, str]] = []
+        for at, label in enumerate(labels):
+            target = LabelTarget(Urn.parse(label.urn), label.resource, label.column)
+            labelling = LabelSession(
+                self.catalog, target, "tags" if label.property == "tags" else "owners"
+            )
+            try:
+                await labelling.change([label.label])
+                added.add(at)
+            except (Forbidden, *REFUSALS) as error:
+                failed.append((at, str(error)))
+        return frozenset(added), tuple(failed)
+
     @action("Share the changeset on the server, for everyone to review")
     async def share(self, changeset: StagedChangeset) -> Urn:
         """Share a changeset, and return its URN on the server; see `share_changeset`."""
@@ -179,6 +258,8 @@ class ChangesetsSession(Session[ChangesetsState]):
 
     def why_not(self, name: str) -> str:
         """Return why an action is not possible with the changeset looked at; empty if it is."""
+        if name == "import_changes":
+            return READ_ONLY if self.catalog.read_only else ""
         if name not in ("open", "share", "withdraw", "discard"):
             return ""
         current = self.state.current

@@ -35,8 +35,8 @@ _OF_BOXES = {
 
 LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "BrowseSession": {"tui": set(), "notebook": set()},
-    # What a folder holds is listed and deleted by the commands of the shell.
-    "ChangesetsSession": {"tui": set(), "cli": {"discard", "open_file"}},
+    # A file is imported by a command. What a folder holds is listed and deleted by the shell.
+    "ChangesetsSession": {"tui": {"import_changes"}, "cli": {"discard", "open_file"}},
     # What a command writes is given, and what the terminal does is restored or moved.
     "DescriptionSession": {"tui": set(), "cli": set()},
     # What a command writes was typed elsewhere.

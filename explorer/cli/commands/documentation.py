@@ -27,6 +27,7 @@ from explorer.cli.options import (
     own_urn,
     progress_bar,
     require_any,
+    session_progress,
 )
 
 if TYPE_CHECKING:
@@ -665,6 +666,7 @@ def import_(
     """
     from explorer.cli import edits
     from explorer.cli.rendering import documentation
+    from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import Applied, Stewardship
 
     if not dry_run:
@@ -680,8 +682,9 @@ def import_(
         applied = Applied()
         if to_apply and not dry_run:
             edits.keep_journal(catalog)
-            with progress_bar("writing") as progress:
-                applied = steward.apply(to_apply, progress=progress)
+            changesets = ChangesetsSession(catalog.core)
+            with session_progress(changesets, "writing"):
+                applied = catalog.wait(changesets.import_changes(to_apply)).applied
     outcome = documentation.FileOutcome(str(file), changeset, applied, to_apply, dry_run=dry_run)
     if report is not None:
         documentation.write_report_to(report, outcome.left)
@@ -887,8 +890,8 @@ def dbt_import(
     """
     from explorer.cli import edits
     from explorer.cli.rendering import documentation
-    from explorer.client.journal import one_save
-    from explorer.stewardship import Applied, Stewardship
+    from explorer.sessions.changesets import ChangesetsSession, ImportOutcome
+    from explorer.stewardship import Stewardship
     from explorer.stewardship.dbt_project import read_project
     from explorer.views.dbt import is_ambiguous
 
@@ -911,16 +914,13 @@ def dbt_import(
             len(dbt_project.resources), changes.unmatched, has_manifest=dbt_project.has_manifest
         )
         to_apply = changes.changeset.to_apply(force_conflicts=force_conflicts)
-        applied = Applied()
-        labels = documentation.DbtLabelOutcome(changes.labels)
+        imported = ImportOutcome(labels=changes.labels)
         if (to_apply or changes.labels) and not dry_run:
             edits.keep_journal(catalog)
-            # One save, so that a single undo reverts it.
-            with one_save():
-                with progress_bar("writing") as progress:
-                    applied = steward.apply(to_apply, progress=progress)
-                if applied.ended_by is None:
-                    labels = documentation.add_dbt_labels(catalog, changes.labels)
+            changesets = ChangesetsSession(catalog.core)
+            with session_progress(changesets, "writing"):
+                imported = catalog.wait(changesets.import_changes(to_apply, changes.labels))
+    applied = imported.applied
     outcome = documentation.FileOutcome(
         str(project), changes.changeset, applied, to_apply, dry_run=dry_run
     )
@@ -928,13 +928,13 @@ def dbt_import(
         documentation.write_report_to(report, outcome.left)
     if shown_as == "json":
         documentation.print_outcome_as_json(
-            outcome, documentation.dbt_rest_as_json(changes, labels)
+            outcome, documentation.dbt_rest_as_json(changes, imported)
         )
     elif dry_run:
         documentation.print_changes(changes.changeset)
     else:
         documentation.print_outcome(outcome)
-    documentation.print_dbt_label_outcome(labels, dry_run=dry_run, as_json=shown_as == "json")
+    documentation.print_dbt_label_outcome(imported, dry_run=dry_run, as_json=shown_as == "json")
     documentation.print_unmatched_resources(changes.unmatched, changes.problems)
     if to_apply or report is not None or not changes.labels:
         documentation.print_outcome_totals(outcome, report=report)
@@ -942,7 +942,7 @@ def dbt_import(
         documentation.print_counts(changes.changeset)
     if applied.ended_by is not None:
         raise applied.ended_by
-    if outcome.fails or labels.failed or changes.problems or is_ambiguous(changes.unmatched):
+    if outcome.fails or imported.failed or changes.problems or is_ambiguous(changes.unmatched):
         click.get_current_context().exit(1)
 
 

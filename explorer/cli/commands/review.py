@@ -174,6 +174,7 @@ def propose(
     """
     from explorer.cli.rendering import review as rendering
     from explorer.errors import InvalidInput, NotFound
+    from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import Stewardship
 
     if output is not None and output.exists():
@@ -188,7 +189,8 @@ def propose(
             edits = tuple(edit for edit in edits if edit.sources[0].found_by == "lineage")
         if not edits:
             raise NotFound("no description found for any of these columns, upstream or by name")
-        changeset = steward.stage(edits, f"Proposed texts: {choice.words()}", output)
+        title = f"Proposed texts: {choice.words()}"
+        changeset = catalog.wait(ChangesetsSession(catalog.core).stage(edits, title, output))
     rendering.print_proposed(changeset, shown_as)
 
 
@@ -272,7 +274,8 @@ def concept(
     from explorer.cli import edits
     from explorer.cli.rendering import review as rendering
     from explorer.errors import InvalidInput, NotFound
-    from explorer.stewardship import Stewardship, stage_concept
+    from explorer.sessions.changesets import ChangesetsSession
+    from explorer.stewardship import Stewardship
 
     if output is not None and output.exists():
         raise InvalidInput(f"{output} already exists; give another file name")
@@ -289,13 +292,16 @@ def concept(
             raise NotFound(f"no dataset has a column named {name}")
         description = typed if typed is not None else shared_concept.variant(variant or 0).text
         chosen = shared_concept.columns if takes_all else shared_concept.having(replaced)
-        staged = stage_concept(shared_concept, description, [column.key for column in chosen])
-        if not staged:
+        keys = [column.key for column in chosen]
+        changesets = ChangesetsSession(catalog.core)
+        changeset = catalog.wait(
+            changesets.stage_concept(shared_concept, description, keys, output)
+        )
+        if changeset is None:
             raise NotFound(
                 "all of these columns already have a description; to replace them, give --replace "
                 "or --all"
             )
-        changeset = steward.stage(staged, f"One text for {shared_concept.name}", output)
     rendering.print_proposed(changeset, shown_as)
 
 
@@ -406,33 +412,37 @@ def draft(
     """
     from explorer.cli.rendering import review as rendering
     from explorer.errors import NotFound
+    from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import Stewardship
 
     parts: tuple[Part, ...] = ("columns", "tables") if only is None else (only,)
     drafted: list[StagedEdit] = []
     with target.open() as catalog:
-        steward = Stewardship(catalog)
+        changesets = ChangesetsSession(catalog.core)
         if shows_requests:
             rendering.print_requests(
-                steward.draft_requests(**choice.selection(catalog), parts=parts, limit=limit)
+                Stewardship(catalog).draft_requests(
+                    **choice.selection(catalog), parts=parts, limit=limit
+                )
             )
             return
         try:
-            with progress_bar("drafting") as progress:
-                outcome = steward.draft(
-                    **choice.selection(catalog),
-                    command=command,
-                    timeout_seconds=timeout_seconds,
-                    parts=parts,
-                    limit=limit,
-                    at_once=at_once,
-                    path=output,
-                    drafted=drafted.append,
-                    progress=progress,
+            with session_progress(changesets, "drafting"):
+                outcome = catalog.wait(
+                    changesets.draft(
+                        **choice.selection(catalog),
+                        command=command,
+                        timeout_seconds=timeout_seconds,
+                        parts=parts,
+                        limit=limit,
+                        at_once=at_once,
+                        path=output,
+                        drafted=drafted.append,
+                    )
                 )
         except KeyboardInterrupt:
             if drafted:
-                changeset = steward.stage(drafted, "Drafted texts", output)
+                changeset = catalog.wait(changesets.stage(drafted, "Drafted texts", output))
                 rendering.print_interrupted(changeset)
             raise
     if not (outcome.edits or outcome.failures):

@@ -26,8 +26,7 @@ from explorer.cli.output import (
     show,
 )
 from explorer.client.display import counted, line
-from explorer.client.transport import REFUSALS
-from explorer.errors import Forbidden, InvalidInput, NotFound, StorageFault
+from explorer.errors import InvalidInput, NotFound, StorageFault
 from explorer.files import replace_file
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
@@ -53,9 +52,9 @@ from explorer.views.stewardship import glossary_sentences, glossary_table
 from explorer.views.table import Table
 
 if TYPE_CHECKING:
-    from explorer.client import Catalog
+    from explorer.sessions.changesets import ImportOutcome
     from explorer.stewardship import Format
-    from explorer.stewardship.dbt import ProjectChanges, ProjectLabel, ProjectPlan, Unmatched
+    from explorer.stewardship.dbt import ProjectChanges, ProjectPlan, Unmatched
     from explorer.stewardship.glossary import GlossaryChange, GlossaryEntry, GlossaryOutcome
 
 _STDIO = Path("-")
@@ -522,37 +521,7 @@ def print_dbt_plan_as_json(plan: "ProjectPlan", project: Path, *, dry_run: bool)
     )
 
 
-@dataclass(frozen=True, slots=True)
-class DbtLabelOutcome:
-    """The outcome of adding labels: the indexes of those added, and of those that failed, with the
-    reasons."""
-
-    labels: "tuple[ProjectLabel, ...]"
-    added: frozenset[int] = frozenset()
-    failed: tuple[tuple[int, str], ...] = ()
-
-
-def add_dbt_labels(catalog: "Catalog", labels: "tuple[ProjectLabel, ...]") -> DbtLabelOutcome:
-    """Add the labels, with two requests each. If one is rejected, the others are still added; any
-    other error is raised."""
-    from explorer.sessions.labels import LabelSession, LabelTarget
-
-    added: set[int] = set()
-    failed: list[tuple[int, str]] = []
-    for at, label in enumerate(labels):
-        target = LabelTarget(Urn.parse(label.urn), label.resource, label.column)
-        labelling = LabelSession(
-            catalog.core, target, "tags" if label.property == "tags" else "owners"
-        )
-        try:
-            catalog.wait(labelling.change([label.label]))
-            added.add(at)
-        except (Forbidden, *REFUSALS) as error:
-            failed.append((at, str(error)))
-    return DbtLabelOutcome(labels, frozenset(added), tuple(failed))
-
-
-def print_dbt_label_outcome(outcome: DbtLabelOutcome, *, dry_run: bool, as_json: bool) -> None:
+def print_dbt_label_outcome(outcome: "ImportOutcome", *, dry_run: bool, as_json: bool) -> None:
     """Print each tag and owner that was added, or would be, and failures to standard error."""
     failed = dict(outcome.failed)
     for at, label in enumerate(outcome.labels):
@@ -572,7 +541,7 @@ def print_dbt_label_outcome(outcome: DbtLabelOutcome, *, dry_run: bool, as_json:
             )
 
 
-def dbt_rest_as_json(changes: "ProjectChanges", labels: DbtLabelOutcome) -> dict[str, Any]:
+def dbt_rest_as_json(changes: "ProjectChanges", labels: "ImportOutcome") -> dict[str, Any]:
     """Return the entries of an import's JSON object other than those of `print_outcome_as_json`."""
     failed = dict(labels.failed)
     return {

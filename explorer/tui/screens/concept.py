@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from explorer.client.display import counted
 from explorer.metadata.urn import Urn
-from explorer.stewardship.concepts import Concept, ConceptColumn, stage_concept
+from explorer.stewardship.concepts import Concept, ConceptColumn
 from explorer.stewardship.drafts import Draft, Drafts
 from explorer.stewardship.worklist import Key
 from explorer.tui.actions import bindings
@@ -307,17 +307,16 @@ class ConceptScreen(TableScreen[Urn]):
 
     @work(exclusive=True, group="stage", name=LEADING)
     async def _stage(self) -> None:
-        from explorer.stewardship import AsyncStewardship
+        from explorer.sessions.changesets import ChangesetsSession
 
-        text = self._variant_text()
-        edits = stage_concept(self._concept, text, self._marked)
-        if not edits:
-            self.say("The marked columns already have this text.")
-            return
         with self._session.reporting("staging the texts"):
-            catalog = await self._session.catalog()
-            title = f"One text for {self._concept.name}"
-            changeset = await AsyncStewardship(catalog).stage(edits, title)
+            changesets = ChangesetsSession(await self._session.catalog())
+            changeset = await changesets.stage_concept(
+                self._concept, self._variant_text(), self._marked
+            )
+            if changeset is None:
+                self.say("The marked columns already have this text.")
+                return
             if self._variant == _OWN:
                 # It is in the changeset now.
                 drafts = await self._drafts()

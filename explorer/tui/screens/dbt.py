@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from explorer.client.display import counted
 from explorer.metadata.urn import Urn
+from explorer.sessions.changesets import ChangesetsSession
 from explorer.stewardship import dbt
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.dbt_project import Project, read_project
@@ -229,7 +230,8 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
                     self._session.say(f"{nothing} {remark}".strip())
                     return
                 title = f"dbt project {line(project.name, 80)}"
-                changeset = await steward.stage(edits.edits, title)
+                changesets = ChangesetsSession(steward.catalog)
+                changeset = await changesets.stage(edits.edits, title)
             finally:
                 self._show_status("")
             if self.is_current:

@@ -26,6 +26,7 @@ from explorer.views.history import actors_of, author_of
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.metadata.aspects import Link
+    from explorer.sessions.base import Message
 
 _WITH_HOST = ("http", "https", "ftp", "sftp")
 _WITHOUT_HOST = ("mailto", "tel", "slack", "msteams")
@@ -127,6 +128,7 @@ class LinksScreen(ListScreen[bool], SessionScreen[bool, LinkState]):
         self._urn = entity.urn
         self._name = entity.name
         self._shown = LinkState(links=entity.links)
+        self._hint = ""
 
     def on_mount(self) -> None:
         """Show the links read with the entity, then read the current ones."""
@@ -215,15 +217,16 @@ class LinksScreen(ListScreen[bool], SessionScreen[bool, LinkState]):
 
     def draw_state(self, before: LinkState, state: LinkState) -> None:
         """Show the links, and that something is being written."""
+        self._hint = "^z restores it." if len(state.removed) > len(before.removed) else ""
         if state.links != before.links:
             self._draw_all()
             self._read_names()
         if state.work is not None and before.work is None:
             self.say(str(state.work))
 
-    def hint(self, before: LinkState, state: LinkState) -> str:
-        """Return how a link that was removed is brought back."""
-        return "^z restores it." if len(state.removed) > len(before.removed) else ""
+    def tell(self, message: "Message") -> None:
+        """Show a message, and how a link that was removed is brought back."""
+        self._session.say_message(message, self.say, self._hint)
 
     @work(exclusive=True, group="names")
     async def _read_names(self) -> None:

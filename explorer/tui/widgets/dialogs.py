@@ -23,7 +23,7 @@ from textual.worker import Worker, WorkType
 
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.sessions.base import Session, StateT
+from explorer.sessions.base import Message, Session, StateT
 from explorer.tui.actions import bindings
 from explorer.tui.content import line, marked, padded
 from explorer.tui.session import TerminalSession
@@ -150,13 +150,12 @@ class SessionScreen(OverlayScreen[_Result], Generic[_Result, StateT]):
             return
         self.draw_state(before, state)
         if state.message is not None and state.message is not before.message:
-            self._session.say_message(state.message, self.say, self.hint(before, state))
+            self.tell(state.message)
         self.refresh_bindings()
 
-    def hint(self, before: StateT, state: StateT) -> str:
-        """Return the sentence on a key that follows the message of something saved."""
-        del before, state
-        return ""
+    def tell(self, message: Message) -> None:
+        """Show the message of a new state."""
+        self._session.say_message(message, self.say)
 
     def why_not(self, name: str) -> str | None:
         """Return why an action is not possible now, empty if it is; None before there is a
