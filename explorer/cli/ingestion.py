@@ -6,12 +6,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import orjson
@@ -21,137 +20,31 @@ from rich.text import Text
 
 from explorer import config
 from explorer.cli.output import line_text, note, print_json, progress_bars, results
-from explorer.client import Catalog, LoadInterrupted, LoadReport
+from explorer.client import Catalog
 from explorer.client.connection import in_chunks
 from explorer.client.display import counted, line
 from explorer.errors import CatalogError, InvalidInput
 from explorer.files import replace_file
 from explorer.metadata.files import MetadataFile, Refused
 from explorer.metadata.proposal import Proposal
-from explorer.metadata.urn import Urn
+from explorer.sessions.loading import LoadSession, Rejection
 
 # The client splits a batch into two concurrent requests of one or two hundred changes each.
 _BATCH = 400
 _YOUNG_OBJECTS = 20_000
-_MAX_REFUSALS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """A change that was rejected, with the reason.
-
-    `number` is its position in the file, from 1: that of the `record`, if the record cannot be
-    read, or that of the `change`, since a record can have several.
-    """
-
-    source: str
-    reason: str
-    unit: Literal["record", "change"] | None = None
-    number: int | None = None
-    urn: str | None = None
-    aspect: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return `file`, `record` or `change`, `urn`, `aspect` and `reason`, as far as known."""
-        place = {self.unit: self.number} if self.unit else {}
-        subject = {"urn": self.urn, "aspect": self.aspect}
-        fields = {key: value for key, value in subject.items() if value is not None}
-        return {"file": self.source, **place, **fields, "reason": self.reason}
-
-
-@dataclass(slots=True)
-class Outcome:
-    """The outcome of loading one source, so far.
-
-    `unanswered` counts changes that were sent without a response, and may have been written or not.
-    `refusals` has the first 10,000 of the `refused` changes; `report` is called for each of them.
-    `resumed_at` counts the records sent by an earlier load.
-    """
-
-    source: str
-    aspects: int = 0
-    unanswered: int = 0
-    refused: int = 0
-    resumed_at: int = 0
-    refusals: list[Rejection] = field(default_factory=list)
-    # Hashes instead of URNs, a million of which need 300 MB.
-    _entities: set[int] = field(default_factory=set)
-    report: "Callable[[Rejection], object]" = lambda _: None
-
-    def refuse(self, rejection: Rejection) -> None:
-        """Count a rejected change, and report it."""
-        self.refused += 1
-        self.report(rejection)
-        if len(self.refusals) < _MAX_REFUSALS:
-            self.refusals.append(rejection)
-
-    def store(self, urn: Urn) -> None:
-        """Count the entity of a change that was written."""
-        self._entities.add(hash(str(urn)))
-
-    @property
-    def entities(self) -> frozenset[int]:
-        """The hashes of the URNs of entities with written changes."""
-        return frozenset(self._entities)
 
 
 def send(
+    loading: LoadSession,
     catalog: Catalog,
     changes: Iterable[Proposal | Refused],
-    outcome: Outcome,
     advance: Callable[[int], None],
 ) -> None:
-    """Write changes and count them in `outcome`; `advance` is called with the size of each batch.
-
-    Makes one request per one or two hundred changes. Rejected changes are counted; errors that
-    concern all changes are raised, and `outcome` then has what is known to be written.
-    """
+    """Write changes; `advance` is called with the size of each batch. Raises as
+    `LoadSession.send`."""
     for batch in in_chunks(enumerate(changes, start=1), _BATCH):
-        _send_batch(catalog, batch, outcome)
+        catalog.wait(loading.send(batch))
         advance(len(batch))
-
-
-def _send_batch(
-    catalog: Catalog, batch: Iterable[tuple[int, Proposal | Refused]], outcome: Outcome
-) -> None:
-    proposals: list[tuple[int, Proposal]] = []
-    for number, change in batch:
-        if isinstance(change, Refused):
-            outcome.refuse(_unread(outcome.source, change))
-        else:
-            proposals.append((number, change))
-    if not proposals:
-        return
-    changes = [proposal for _, proposal in proposals]
-    try:
-        report = catalog.ingest_batch(changes)
-    except LoadInterrupted as interrupted:
-        outcome.unanswered += len(interrupted.unanswered)
-        positions = (
-            *interrupted.stored,
-            *(change.position for change in interrupted.report.refused),
-        )
-        _count_changes(interrupted.report, ((at, proposals[at]) for at in positions), outcome)
-        # The caller prints the counts of `outcome`, which include earlier batches, with the error.
-        raise interrupted.cause from interrupted
-    _count_changes(report, enumerate(proposals), outcome)
-
-
-def _count_changes(
-    report: LoadReport, tried: Iterable[tuple[int, tuple[int, Proposal]]], outcome: Outcome
-) -> None:
-    refused = {change.position: change.reason for change in report.refused}
-    outcome.aspects += report.written_count
-    for position, (number, proposal) in tried:
-        if position not in refused:
-            outcome.store(proposal.urn)
-            continue
-        urn, reason = str(proposal.urn), refused[position]
-        outcome.refuse(Rejection(outcome.source, reason, "change", number, urn, proposal.aspect))
-
-
-def _unread(source: str, refused: Refused) -> Rejection:
-    return Rejection(source, refused.reason, "record", refused.index + 1, refused.urn)
 
 
 @contextmanager
@@ -254,14 +147,14 @@ def load_files(
     catalog: Catalog,
     names: Sequence[str],
     report: Callable[[Rejection], object],
-    outcomes: list[Outcome],
+    loads: list[LoadSession],
     *,
     resume: bool = False,
 ) -> None:
     """Load the files in order.
 
-    An outcome is appended to `outcomes` for each file when it is started, and `report` is called
-    for each rejected change. With `resume`, an interrupted load of the same files into this catalog
+    A session is appended to `loads` for each file when it is started, and `report` is called for
+    each rejected change. With `resume`, an interrupted load of the same files into this catalog
     is continued. A file that cannot be read counts as rejected; the others are still loaded.
     """
     with suppress(CatalogError):
@@ -270,20 +163,21 @@ def load_files(
     places = _Places(catalog.identity or catalog.address)
     with _rare_collections(), _load_bars() as begin:
         for name in names:
-            outcome = Outcome("standard input" if name == _STDIN else name, report=report)
-            outcomes.append(outcome)
+            source = "standard input" if name == _STDIN else name
+            loading = LoadSession(catalog.core, source, report)
+            loads.append(loading)
             try:
                 if name == _STDIN:
                     file = MetadataFile(_standard_input(), catalog.registry)
-                    _load_stream(catalog, file, outcome, begin(outcome.source, None))
+                    _load_stream(catalog, file, loading, begin(source, None))
                 else:
                     place = places.resume_position(name) if resume else places.of(name)
-                    outcome.resumed_at = place.record
+                    loading.replace(resumed_at=place.record)
                     if not place.is_done:
-                        _load_file(catalog, place, outcome, places, begin)
+                        _load_file(catalog, place, loading, places, begin)
             except (OSError, InvalidInput) as error:
                 reason = getattr(error, "strerror", None) or str(error)
-                outcome.refuse(Rejection(outcome.source, f"cannot be read: {reason}"))
+                loading.refuse(Rejection(source, f"cannot be read: {reason}"))
     places.forget(name for name in names if name != _STDIN)
 
 
@@ -307,25 +201,27 @@ def _standard_input() -> io.BufferedReader:
 _Advance = Callable[[int, int], None]
 
 
-def _load_stream(catalog: Catalog, file: MetadataFile, outcome: Outcome, advance: _Advance) -> None:
+def _load_stream(
+    catalog: Catalog, file: MetadataFile, loading: LoadSession, advance: _Advance
+) -> None:
     """Load a stream. The next batch is read after the response to the last one, because the stream
     may be slow."""
     for batch in in_chunks(enumerate(file, start=1), _BATCH):
-        _send_batch(catalog, batch, outcome)
+        catalog.wait(loading.send(batch))
         advance(batch[-1][0], 0)
 
 
 def _load_file(
     catalog: Catalog,
     place: _Place,
-    outcome: Outcome,
+    loading: LoadSession,
     places: _Places,
     begin: "Callable[[str, int | None], _Advance]",
 ) -> None:
     """Load a file from a position on. The next batch is read while the last one is being sent."""
     with Path(place.path).open("rb") as stream, ThreadPoolExecutor(1) as reader:
         file = MetadataFile(stream, catalog.registry, skip=place.record)
-        advance = begin(outcome.source, place.size)
+        advance = begin(loading.source, place.size)
         changes = iter(file)
         number = before = place.changes
 
@@ -347,7 +243,7 @@ def _load_file(
             if not batch:
                 break
             ahead = reader.submit(read)
-            _send_batch(catalog, batch, outcome)
+            catalog.wait(loading.send(batch))
             places.keep(at)
             advance(batch[-1][0], offset)
         places.keep(structs.replace(place, is_done=True))
@@ -383,56 +279,60 @@ def _load_bars() -> Iterator[Callable[[str, int | None], _Advance]]:
         yield begin
 
 
-def print_counts(outcomes: Sequence[Outcome]) -> None:
+def print_counts(loads: Sequence[LoadSession]) -> None:
     """Print one line per file: the numbers of aspects and entities written, and of changes that
     were rejected or sent without a response."""
     console = results()
-    for outcome in outcomes:
+    for loading in loads:
+        state = loading.state
         console.print(
-            line_text(outcome.source, "bold"),
-            f"{counted(outcome.aspects, 'aspect')} of "
-            f"{counted(len(outcome.entities), 'entity', 'entities')}"
-            + (f", {outcome.refused:,} rejected" if outcome.refused else "")
-            + (f", {outcome.unanswered:,} without a response" if outcome.unanswered else "")
-            + (f", {outcome.resumed_at:,} records sent before" if outcome.resumed_at else ""),
+            line_text(loading.source, "bold"),
+            f"{counted(state.aspects, 'aspect')} of "
+            f"{counted(len(loading.entities), 'entity', 'entities')}"
+            + (f", {state.refused:,} rejected" if state.refused else "")
+            + (f", {state.unanswered:,} without a response" if state.unanswered else "")
+            + (f", {state.resumed_at:,} records sent before" if state.resumed_at else ""),
             sep=": ",
             soft_wrap=True,
         )
 
 
-def print_as_json(outcomes: Sequence[Outcome], stopped: str | None) -> None:
+def print_as_json(loads: Sequence[LoadSession], stopped: str | None) -> None:
     """Print all counts and the first 10,000 rejected changes of each file as one JSON object;
     `stopped` is the error that ended the load early."""
     files = [
         {
-            "file": outcome.source,
-            "aspects": outcome.aspects,
-            "entities": len(outcome.entities),
-            "refused": outcome.refused,
-            "resumed_at": outcome.resumed_at,
-            "unanswered": outcome.unanswered,
+            "file": loading.source,
+            "aspects": loading.state.aspects,
+            "entities": len(loading.entities),
+            "refused": loading.state.refused,
+            "resumed_at": loading.state.resumed_at,
+            "unanswered": loading.state.unanswered,
         }
-        for outcome in outcomes
+        for loading in loads
     ]
     print_json(
         {
-            "aspects": sum(outcome.aspects for outcome in outcomes),
-            "entities": len(frozenset[int]().union(*(outcome.entities for outcome in outcomes))),
+            "aspects": sum(loading.state.aspects for loading in loads),
+            "entities": len(frozenset[int]().union(*(loading.entities for loading in loads))),
             "files": files,
-            "refused": [refusal.to_json() for outcome in outcomes for refusal in outcome.refusals],
+            "refused": [refusal.to_json() for refusal in _refusals(loads)],
             "stopped": stopped,
-            "unanswered": sum(outcome.unanswered for outcome in outcomes),
+            "unanswered": sum(loading.state.unanswered for loading in loads),
         }
     )
 
 
-def print_refusals(outcomes: Sequence[Outcome]) -> None:
+def print_refusals(loads: Sequence[LoadSession]) -> None:
     """Print at most 20 rejected changes to standard error, with position, URN and reason."""
-    refusals = [refusal for outcome in outcomes for refusal in outcome.refusals]
-    for refusal in refusals[:_MAX_SHOWN]:
+    for refusal in _refusals(loads)[:_MAX_SHOWN]:
         note(Text("rejected: ", "bold"), _describe(refusal))
-    if (more := sum(outcome.refused for outcome in outcomes) - _MAX_SHOWN) > 0:
+    if (more := sum(loading.state.refused for loading in loads) - _MAX_SHOWN) > 0:
         note(Text(f"and {more:,} more; to save all of them, give --report FILE"))
+
+
+def _refusals(loads: Sequence[LoadSession]) -> list[Rejection]:
+    return [refusal for loading in loads for refusal in loading.state.refusals]
 
 
 def _describe(refusal: Rejection) -> Text:

@@ -1137,7 +1137,9 @@ class SearchMethods(FilterMethods):
             request = browse_request(path, entity, start, count)
             page = parse_browse(await self._connection.send(request))
             fresh = [folder for folder in page.folders if folder.name not in folders]
-            page_folders = await self._label_folders(fresh if page.repeats_folders else page.folders)
+            page_folders = await self._label_folders(
+                fresh if page.repeats_folders else page.folders
+            )
             folders.update(folder.name for folder in page.folders)
             entry_count = len(page_folders) + len(page.entities) + len(page.unreadable)
             end = start + page.end - page.start

@@ -54,6 +54,8 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "LifecycleSession": {"tui": {"delete", "plan_deletion"}, "cli": set()},
     # A command prints one answer.
     "LineageSession": {"tui": _OF_BOXES, "notebook": _OF_A_MAP},
+    # Files are loaded by a command; a cell has its proposals.
+    "LoadSession": {"cli": set()},
     # All are refused by whoever reviews without looking: a script. It is taken back by deciding
     # again, and syncs at its start.
     "ReviewSession": {

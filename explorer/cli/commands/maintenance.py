@@ -24,9 +24,9 @@ from explorer.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from explorer.cli.ingestion import Outcome
     from explorer.client.connection import Connection
     from explorer.client.records import Rollback
+    from explorer.sessions.loading import LoadSession
 
 _EXPORT_EPILOG = """
 \b
@@ -425,16 +425,17 @@ def load_sample(target: Target) -> None:
     """
     from datetime import UTC, datetime
 
-    from explorer.cli.ingestion import Outcome, print_counts, print_refusals, progress, send
+    from explorer.cli.ingestion import print_counts, print_refusals, progress, send
     from explorer.sample import sample_proposals
+    from explorer.sessions.loading import LoadSession
 
-    outcome = Outcome("sample")
     with target.open() as catalog, progress() as begin:
+        loading = LoadSession(catalog.core, "sample")
         changes = list(sample_proposals(datetime.now(UTC).date()))
-        send(catalog, changes, outcome, begin(outcome.source, len(changes)))
-    print_counts([outcome])
-    print_refusals([outcome])
-    if outcome.refused:
+        send(loading, catalog, changes, begin(loading.source, len(changes)))
+    print_counts([loading])
+    print_refusals([loading])
+    if loading.state.refused:
         click.get_current_context().exit(1)
 
 
@@ -454,6 +455,7 @@ def remove(target: Target, *, yes: bool) -> None:
 
     from explorer.cli.output import confirm
     from explorer.sample import SAMPLE_RUN_ID
+    from explorer.sessions.loading import LoadSession
 
     if not (yes or (sys.stdin and sys.stdin.isatty())):
         raise click.UsageError(
@@ -461,7 +463,8 @@ def remove(target: Target, *, yes: bool) -> None:
             "the sample"
         )
     with target.open() as catalog:
-        going = catalog.roll_back(SAMPLE_RUN_ID, dry_run=True)
+        loading = LoadSession(catalog.core, "sample")
+        going = catalog.wait(loading.plan_removal(SAMPLE_RUN_ID))
         if not going.aspects:
             click.echo("this catalog has no sample; nothing to remove", err=True)
             return
@@ -470,7 +473,7 @@ def remove(target: Target, *, yes: bool) -> None:
             if not confirm(catalog, "Remove the sample?"):
                 click.echo("nothing was removed", err=True)
                 click.get_current_context().exit(1)
-        click.echo(f"removed {_describe_counts(catalog.roll_back(SAMPLE_RUN_ID))}")
+        click.echo(f"removed {_describe_counts(catalog.wait(loading.remove(SAMPLE_RUN_ID)))}")
 
 
 def _describe_counts(rollback: "Rollback") -> str:
@@ -535,11 +538,11 @@ def load(
     from explorer.cli.output import note
     from explorer.errors import CatalogError
 
-    outcomes: list[Outcome] = []
+    loads: list[LoadSession] = []
     stopped: CatalogError | None = None
     with ingestion.report_to(report) as log, target.open() as catalog:
         try:
-            ingestion.load_files(catalog, files, log, outcomes, resume=resume)
+            ingestion.load_files(catalog, files, log, loads, resume=resume)
         except CatalogError as error:
             stopped = error
         except KeyboardInterrupt:
@@ -547,13 +550,13 @@ def load(
                 note("interrupted; to continue, run the same command with --resume")
             raise
     if as_json:
-        ingestion.print_as_json(outcomes, str(stopped) if stopped else None)
+        ingestion.print_as_json(loads, str(stopped) if stopped else None)
     else:
-        ingestion.print_counts(outcomes)
-    ingestion.print_refusals(outcomes)
+        ingestion.print_counts(loads)
+    ingestion.print_refusals(loads)
     if stopped is not None:
-        if can_resume and any(outcome.aspects for outcome in outcomes):
+        if can_resume and any(loading.state.aspects for loading in loads):
             note("to continue, run the same command with --resume")
         raise stopped
-    if any(outcome.refused for outcome in outcomes):
+    if any(loading.state.refused for loading in loads):
         click.get_current_context().exit(1)
