@@ -350,7 +350,7 @@ def _new_points(
         start=datetime.fromtimestamp(first, UTC),
         end=datetime.fromtimestamp(last, UTC),
     )
-    systems = series.systems or ({},) * series.shown
+    systems = series.systems or ({},) * len(series.values)
     stored = [
         (value, (system.get("properties") or {}).get(STATEMENTS))
         for value, system in zip(series.values, systems, strict=True)

@@ -78,13 +78,14 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.journal import JournalSave
+    from explorer.sessions.editing import DescriptionQueue
+    from explorer.sessions.listing import DatasetQuestion
     from explorer.stewardship.staging import StagedChangeset
-    from explorer.stewardship.worklist import Key, WorkQueue
+    from explorer.stewardship.worklist import Key
     from explorer.tui.screens.changes import FeedPlace, UndoActions
     from explorer.tui.screens.editor import EditorLauncher
     from explorer.tui.screens.entity import EntityView
     from explorer.tui.screens.sources import SourceChoice
-    from explorer.tui.screens.stewardship import DatasetQuestion
     from explorer.tui.session import Opening
     from explorer.tui.settings import ClipboardMethod
 
@@ -768,17 +769,15 @@ class CatalogApp(App[None]):
 
     def _show_worklist(self, text: str) -> None:
         with self._opening("the worklist"):
-            from explorer.tui.screens.stewardship import DatasetQuestion
+            from explorer.sessions import listing
 
-            self._push_worklist(DatasetQuestion(text))
+            self._push_worklist(listing.DatasetQuestion(text))
 
     def _push_worklist(self, question: "DatasetQuestion") -> None:
         from explorer.tui.screens.stewardship import WorklistScreen
 
-        def edit(
-            queue: "WorkQueue", urn: Urn, path: str | None, done: Callable[[], object]
-        ) -> None:
-            self._write(lambda editing: editing.edit_queued(queue, urn, path, done))
+        def edit(queue: "DescriptionQueue", urn: Urn, path: str | None) -> None:
+            self._write(lambda editing: editing.edit_queued(queue, urn, path))
 
         def show_concept(name: str, at: "Key") -> None:
             self._show_concept(name, None, at)
@@ -795,9 +794,11 @@ class CatalogApp(App[None]):
 
     def _show_coverage(self, text: str) -> None:
         with self._opening("the coverage"):
-            from explorer.tui.screens.stewardship import CoverageScreen, DatasetQuestion
+            from explorer.sessions import listing
+            from explorer.tui.screens.stewardship import CoverageScreen
 
-            screen = CoverageScreen(self._session, DatasetQuestion(text), self._push_worklist)
+            question = listing.DatasetQuestion(text)
+            screen = CoverageScreen(self._session, question, self._push_worklist)
             self.push_screen(screen)
 
     def action_changesets(self) -> None:

@@ -86,29 +86,30 @@ def journal_page(
     records: Sequence[SaveRecord], format_moment: Callable[[int], str] = moment
 ) -> Table:
     """Return a table of saves for people. `format_moment` formats a time given in milliseconds."""
-    is_approved = any(record.save.entries[0].approved_by for record in records)
     servers = _server_names(record.save.server for record in records)
-    has_servers = len(servers) > 1
-    columns = (
-        TableColumn("when"),
-        TableColumn("what", folds=True, style="bold"),
-        TableColumn("change", folds=True),
+
+    def read_moment(record: SaveRecord) -> str:
+        return format_moment(millis_of(record.save.at))
+
+    def read_approver(record: SaveRecord) -> str:
+        return Urn.label(record.save.entries[0].approved_by)
+
+    def read_server(record: SaveRecord) -> str:
+        return servers[record.save.server]
+
+    columns = [
+        TableColumn("when", None, read_moment),
+        TableColumn("what", None, save_sentence, folds=True, style="bold"),
+        TableColumn("change", None, _change_words, folds=True),
         TableColumn("state", max_width=13),
-        *((TableColumn("approved by", max_width=24, style="dim"),) if is_approved else ()),
-        *((TableColumn("server", max_width=24, style="dim", cut="start"),) if has_servers else ()),
-    )
-    rows = [
-        (
-            format_moment(millis_of(record.save.at)),
-            save_sentence(record),
-            _change_words(record),
-            record.state,
-            *((Urn.label(record.save.entries[0].approved_by),) if is_approved else ()),
-            *((servers[record.save.server],) if has_servers else ()),
-        )
-        for record in records
     ]
-    return Table(columns, rows, "Journal of edits")
+    if any(record.save.entries[0].approved_by for record in records):
+        columns.append(TableColumn("approved by", None, read_approver, max_width=24, style="dim"))
+    if len(servers) > 1:
+        columns.append(
+            TableColumn("server", None, read_server, max_width=24, style="dim", cut="start")
+        )
+    return Table.from_records(records, columns, "Journal of edits")
 
 
 def _server_names(addresses: Iterable[str]) -> dict[str, str]:

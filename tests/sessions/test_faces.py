@@ -13,6 +13,7 @@ import pytest
 import explorer
 import explorer.sessions
 from explorer.sessions.base import Session
+from explorer.sessions.listing import DatasetSession, ListSession, NarrowedSession
 
 ROOT = Path(explorer.__file__).parent
 
@@ -37,12 +38,17 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "BrowseSession": {"tui": set(), "notebook": set()},
     # A file is imported by a command. What a folder holds is listed and deleted by the shell.
     "ChangesetsSession": {"tui": {"import_changes"}, "cli": {"discard", "open_file"}},
+    # A command or a cell counts once.
+    "CoverageSession": {"tui": set()},
     # What a command writes is given, and what the terminal does is restored or moved.
     "DescriptionSession": {"tui": set(), "cli": set()},
     # What a command writes was typed elsewhere.
     "EditSession": {"tui": set(), "notebook": set()},
+    # A command or a cell lists what it is asked for once.
+    "FeedSession": {"tui": set()},
     # A file is written by a command; a cell makes, renames and moves in one step.
     "GlossarySession": {"tui": {"import_changes"}, "cli": set()},
+    "JournalSession": {"tui": set()},
     # A command names the link that it adds or removes.
     "LinkSession": {"tui": set(), "cli": {"change", "restore"}},
     # Who sees the labels chooses among them; a command names its labels, whatever others there are.
@@ -56,6 +62,10 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "LineageSession": {"tui": _OF_BOXES, "notebook": _OF_A_MAP},
     # Files are loaded by a command; a cell has its proposals.
     "LoadSession": {"cli": set()},
+    # A command plans, writes and takes in with the options that it is given.
+    "ProjectSession": {"tui": set()},
+    # A command refreshes, pins and takes back what its arguments choose.
+    "PropagatedSession": {"tui": set()},
     # All are refused by whoever reviews without looking: a script. It is taken back by deciding
     # again, and syncs at its start.
     "ReviewSession": {
@@ -75,10 +85,15 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
         "notebook": {"open_added", "plan_removal", "read", "remove"},
         "cli": set(),
     },
+    # The terminal hears of changes by itself; a page shows one list, which a cell read.
+    "WorklistSession": {"tui": {"look_again"}},
     # A cell undoes without being asked.
     "UndoSession": {"tui": set(), "cli": set()},
 }
 """For each session the front ends that bind it, with the actions that each leaves out."""
+
+KINDS = {Session, ListSession, NarrowedSession, DatasetSession}
+"""What sessions are made of, of which none is one itself."""
 
 
 def sessions() -> Iterator[type[Session[Any]]]:
@@ -87,7 +102,12 @@ def sessions() -> Iterator[type[Session[Any]]]:
         found = importlib.import_module(f"explorer.sessions.{module.name}")
         for value in vars(found).values():
             is_session = isinstance(value, type) and issubclass(value, Session)
-            if is_session and Session in value.__bases__ and value.__module__ == found.__name__:
+            if (
+                is_session
+                and value not in KINDS
+                and KINDS & {*value.__bases__}
+                and value.__module__ == found.__name__
+            ):
                 yield value
 
 
@@ -115,6 +135,8 @@ FILES = {
 def left_out(session: type[Session[Any]]) -> dict[str, set[str]]:
     """The front ends that import a session or a variant of it, with what they do not name."""
     names = {session.__name__, *(variant.__name__ for variant in session.__subclasses__())}
+    # What all lists do is bound once.
+    names |= {base.__name__ for base in session.__mro__ if issubclass(base, ListSession)}
     actions = {*session._sentences}
     bound = {
         face: [used for imported, used in files if imported & names]

@@ -2,35 +2,31 @@
 visit, and by every save on this machine; and undo and redo of saves, after showing what would
 change."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.text import Text
-from textual import on, work
+from textual import work
 from textual.app import App
 from textual.binding import BindingType
-from textual.widgets import Static
 
 from explorer.client import journal
 from explorer.client.display import counted
 from explorer.client.editable import TextConflict
 from explorer.metadata.urn import Urn
+from explorer.sessions.changes import FeedSession, FeedState, JournalSession, JournalState
 from explorer.sessions.undo import UndoQuestion, UndoSession
-from explorer.stewardship.api import AsyncStewardship
-from explorer.stewardship.feed import ChangeFeed, FeedEntry
+from explorer.stewardship.feed import FeedEntry
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.columns import ColumnsView
 from explorer.tui.screens.overview import OverviewTab
 from explorer.tui.session import UNDO, Changes, TerminalSession
-from explorer.tui.widgets.dialogs import ConfirmScreen, FilteredListScreen
-from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
+from explorer.tui.widgets.dialogs import ConfirmScreen, SessionListScreen
+from explorer.tui.widgets.rows import Rows
 from explorer.views.feed import (
-    entries_with,
     entry_diff,
     feed_counts,
     feed_remarks,
@@ -41,19 +37,15 @@ from explorer.views.journal import (
     journal_page,
     journal_table,
     save_diff,
-    save_records,
 )
 from explorer.views.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from explorer.client.journal import JournalEntry, JournalSave
+    from explorer.client import AsyncCatalog
+    from explorer.client.journal import JournalSave
     from explorer.views.diff import Diff
 
 _NARROW: Final = 100
-_NO_CHANGES: Final = "No changes since your last visit; b shows changes since an earlier visit."
-_NO_CHANGES_EARLIER: Final = "No changes since the earlier visit either."
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +76,7 @@ class FeedRows(Rows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("feedrows")
 
 
-class FeedScreen(FilteredListScreen[FeedPlace]):
+class FeedScreen(SessionListScreen[FeedPlace, FeedState]):
     """Lists changes by entity, the latest first, above the difference of the one under the cursor.
     Closing it marks all as read; opening an entry, which it returns, does not.
 
@@ -92,173 +84,110 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("feed")
-    TITLE_TEXT = "Changes"
+    DOING = "reading the changes"
     HINT = "words of a name, a text, a type, or the author"
-    READING = "reading the changes …"
+    OFFERED: ClassVar[Mapping[str, str]] = {"care": "care", "mark": "mark"}
+    _list: FeedSession | None = None
 
     def __init__(self, session: TerminalSession, at: FeedPlace | None = None) -> None:
         super().__init__(session, FeedRows())
         self._at = at.entry if at is not None else None
-        self._feed: ChangeFeed | None = None
-        self._shown: Sequence[FeedEntry] = ()
-        self._is_care = False
-        self._is_earlier = False
-        self._is_read = False
+        self._shown = FeedState(instead=FeedSession.READING)
         self._is_brief = False
-        self._more = 0
+
+    def begin(self, catalog: "AsyncCatalog") -> FeedSession:
+        """Return the session."""
+        return FeedSession(catalog, self._at)
 
     def on_resize(self) -> None:
         """Leave more room to the list on a low screen, and to the change on a narrow one."""
         super().on_resize()
         if self._is_brief != (self.size.width < _NARROW):
             self._is_brief = self.size.width < _NARROW
-            self.narrow()
+            self.draw_rows()
 
     def apply_changes(self, changes: Changes) -> None:
-        """Show that there are new changes; the list stays, because it is being read."""
-        self._more += len(changes)
-        self._draw_heading()
+        """Show that there are new changes."""
+        if self._list is not None:
+            self._list.follow(changes)
 
     def table(self) -> Table | None:
         """Return the changes that are listed, for a file."""
-        if self._feed is None or not self._shown:
-            return None
-        return feed_table(self._feed, self._shown)
+        feed, listed = self._shown.feed, self._shown.listed
+        return feed_table(feed, listed) if feed is not None and listed else None
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what there is something for."""
-        del parameters
-        has_entries = self._feed is not None and bool(self._feed.entries)
-        match action:
-            case "open" | "text":
-                return self._entry is not None
-            case "filter" | "care":
-                return has_entries
-            case "mark":
-                return self._feed is not None and not self._is_read
-        return True
+    def rows_table(self, state: FeedState) -> Table:
+        """Return the changes that are listed."""
+        format_moment = self._session.times.format
+        if state.feed is None:
+            return Table((), ())
+        return feed_table(state.feed, state.listed, format_moment, brief=self._is_brief)
+
+    def difference(self, row: FeedEntry) -> "Diff":
+        """Return what differs."""
+        feed = self._shown.feed
+        return entry_diff(row, feed, self._session.times.format) if feed is not None else ()
+
+    def hint(self, state: FeedState) -> str:
+        """Return what to do where there are no rows."""
+        is_none = not state.rows and not state.is_earlier
+        return "b shows changes since an earlier visit" if is_none else super().hint(state)
+
+    def heading(self, state: FeedState) -> Text:
+        """Return how many changes there are, of which visit, and what was not read."""
+        feed, total, count = state.feed, len(state.rows), len(state.listed)
+        if feed is None:
+            return Text("Changes", "bold")
+        narrowed = f"{count:,} of {total:,} changes"
+        heading = join(
+            [
+                Text("Changes", "bold"),
+                Text(narrowed if count < total else feed_counts(feed)),
+                line_text(state.words, "italic"),
+                Text("only changes to check" if state.is_care else ""),
+                Text("read" if state.is_marked else ""),
+                Text("new changes: r reads them" if state.more else "", "italic"),
+            ]
+        )
+        remarks = " ".join(feed_remarks(feed, self._session.times.format))
+        return heading.append(f"\n{remarks}", "dim")
+
+    def choose(self) -> None:
+        """Open the page of the changed entity."""
+        self.action_open()
 
     def action_open(self) -> None:
         """Open the page of the changed entity, at the column."""
-        if self._entry is not None:
-            self.dismiss(FeedPlace(self._entry))
+        if self._shown.current is not None:
+            self.dismiss(FeedPlace(self._shown.current))
 
-    def action_care(self) -> None:
+    async def action_care(self) -> None:
         """List only changes that may make descriptions wrong, or all."""
-        self._is_care = not self._is_care
-        self.narrow()
+        await self.act("care")
 
     def action_earlier(self) -> None:
         """Read the changes since the visit before the last one, or since the last."""
-        self._is_earlier = not self._is_earlier
-        self.read()
+        self.read(FeedSession.turn_back)
 
     @work(exclusive=True, group="mark")
     async def action_mark(self) -> None:
         """Mark all listed changes as read; the list stays."""
-        if await self._mark():
-            self._draw_heading()
-            self.refresh_bindings()
-            self._session.say("Marked as read; the next visit shows later changes only.")
-
-    async def _mark(self) -> bool:
-        feed = self._feed
-        with self._session.reporting("marking the changes as read"):
-            if feed is not None and not self._is_read:
-                await AsyncStewardship(await self._session.catalog()).mark_read(feed)
-                self._is_read = True
-            return True
-        return False
+        await self.act("mark")
 
     def clear(self) -> bool:
         """Clear the filters; return whether there were any."""
-        narrowed, self._is_care = self._is_care, False
-        return super().clear() or narrowed
+        was_care = self._shown.is_care
+        if was_care and self._list is not None:
+            self._list.replace(is_care=False)
+        return super().clear() or was_care
 
     @work(exclusive=True, group="close", name=LEADING)
     async def action_close(self) -> None:
         """Mark all as read, and close."""
-        await self._mark()
+        if self._list is not None and self.why_not("mark") == "":
+            with self._session.reporting("marking the changes as read"):
+                await self._list.mark()
         self.dismiss(None)
-
-    @on(Rows.Chosen)
-    def _choose(self, event: Rows.Chosen) -> None:
-        event.stop()
-        self.action_open()
-
-    @property
-    def _entry(self) -> FeedEntry | None:
-        return self._rows.under_cursor(self._shown)
-
-    def _show_failure(self, sentence: str) -> bool:
-        """Show in place of the list why it could not be read."""
-        if self.is_closed:
-            return False
-        self._feed, self._shown = None, ()
-        self.query_one(TableRows).show(Table((), ()), empty=sentence)
-        self._draw_heading()
-        self.show_row()
-        return True
-
-    @work(exclusive=True, group="list")
-    async def read(self) -> None:
-        """Read the changes, and list them."""
-        doing = "reading the changes"
-        with self._session.reporting(doing, self._show_failure, self.action_reload):
-            steward = AsyncStewardship(await self._session.catalog())
-            feed = await steward.feed(earlier=self._is_earlier)
-            self._feed, self._more, self._is_read = feed, 0, False
-            await self.list_again()
-
-    async def show_list(self) -> None:
-        """List the changes that match the words, with the cursor on the same one if it is
-        listed."""
-        feed, entry = self._feed, self._entry or self._at
-        if feed is None:
-            return
-        entries = await asyncio.to_thread(entries_with, feed, self.words)
-        self._shown = [entry for entry in entries if entry.needs_care or not self._is_care]
-        format_moment = self._session.times.format
-        page = feed_table(feed, self._shown, format_moment, brief=self._is_brief)
-        cursor = next((at for at, candidate in enumerate(self._shown) if candidate == entry), 0)
-        nothing = _NO_CHANGES_EARLIER if self._is_earlier else _NO_CHANGES
-        empty = nothing if not feed.entries else "No change matches; esc shows all."
-        self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
-        self._draw_heading()
-        self.show_row()
-
-    def _draw_heading(self) -> None:
-        if self.is_closed:
-            return
-        feed = self._feed
-        parts = [Text("Changes", "bold")]
-        if feed is not None:
-            total, count = len(feed.entries), len(self._shown)
-            narrowed = f"{count:,} of {total:,} changes"
-            parts.append(Text(narrowed if count < total else feed_counts(feed)))
-            parts.append(line_text(self.words, "italic"))
-            parts += [Text("only changes to check" if self._is_care else "")]
-            parts.append(Text("read" if self._is_read else ""))
-            parts.append(Text("new changes: r reads them" if self._more else "", "italic"))
-        heading = join(parts)
-        if feed is not None:
-            remarks = " ".join(feed_remarks(feed, self._session.times.format))
-            heading.append(f"\n{remarks}", "dim")
-        self.query_one("#heading", Static).update(heading)
-
-    @work(exclusive=True, group="difference")
-    async def show_row(self) -> None:
-        """Show what differs; long texts are compared in a thread."""
-        entry, feed = self._entry, self._feed
-        lines: Diff = ()
-        if entry is not None and feed is not None:
-            lines = await asyncio.to_thread(entry_diff, entry, feed, self._session.times.format)
-        if entry is self._entry:
-            self.query_one(DifferenceRows).show_lines(lines)
-            self.refresh_bindings()
-
-
-_NO_SAVES: Final = "No saves from this machine yet."
 
 
 class JournalRows(Rows):
@@ -267,7 +196,7 @@ class JournalRows(Rows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("journalrows")
 
 
-class JournalScreen(FilteredListScreen[Urn]):
+class JournalScreen(SessionListScreen[Urn, JournalState]):
     """Lists saves, newest first, above the changes of the one under the cursor. Returns the entity
     to open, if any.
 
@@ -280,9 +209,8 @@ class JournalScreen(FilteredListScreen[Urn]):
     JournalScreen DifferenceRows { height: 12; }
     JournalScreen.-low DifferenceRows { height: 7; }
     """
-    TITLE_TEXT = "Journal"
+    DOING = "reading the journal"
     HINT = "words of a name, a text, a label, or a day such as 2030-01-31"
-    READING = "reading the journal …"
 
     def __init__(
         self,
@@ -291,92 +219,52 @@ class JournalScreen(FilteredListScreen[Urn]):
     ) -> None:
         super().__init__(session, JournalRows())
         self._undo = undo
-        self._entries: list[JournalEntry] = []
-        self._records: list[SaveRecord] = []
-        self._shown: list[SaveRecord] = []
+        self._shown = JournalState(instead=JournalSession.READING)
 
-    def table(self) -> "Table | None":
+    def begin(self, catalog: "AsyncCatalog") -> JournalSession:
+        """Return the session."""
+        return JournalSession(catalog)
+
+    def table(self) -> Table | None:
         """Return the edits of the saves that are listed, the newest first, for a file."""
-        if not self._shown:
-            return None
-        save_ids = {record.save.id for record in self._shown}
-        entries = [
-            entry for entry in reversed(self._entries) if (entry.save or entry.id) in save_ids
-        ]
-        return journal_table(entries, journal.undone_in(self._entries))
+        entries, listed = self._shown.entries, self._shown.listed
+        save_ids = {record.save.id for record in listed}
+        edits = [entry for entry in reversed(entries) if (entry.save or entry.id) in save_ids]
+        return journal_table(edits, journal.undone_in(entries)) if listed else None
+
+    def rows_table(self, state: JournalState) -> Table:
+        """Return the saves that are listed."""
+        return journal_page(state.listed, self._session.times.format)
+
+    def difference(self, row: SaveRecord) -> "Diff":
+        """Return what a save changed."""
+        return save_diff(row)
+
+    def heading(self, state: JournalState) -> Text:
+        """Return how many saves there are."""
+        count, total = len(state.listed), len(state.rows)
+        saves = f"{count:,} of {total:,} saves" if count < total else counted(total, "save")
+        counts = Text(saves if total else "")
+        return join([Text("Journal", "bold"), counts, line_text(state.words, "italic")])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what can be done with the save under the cursor."""
-        del parameters
-        record = self._record
-        match action:
-            case "undo":
-                if record is None or record.standing is None:
-                    return False
-                return None if self._session.read_only else True
-            case "open" | "text":
-                return record is not None
-            case "filter":
-                return bool(self._records)
-        return True
+        """Offer to undo what is not undone."""
+        if action != "undo":
+            return super().check_action(action, parameters)
+        if self._shown.current is None or self._shown.current.standing is None:
+            return False
+        return None if self._session.read_only else True
 
     def action_undo(self) -> None:
         """Undo the save under the cursor; if it is an undo, redo what it undid."""
-        record = self._record
+        record = self._shown.current
         if record is not None and record.standing is not None:
             self._undo(record.standing, record.state == "undo", self.read)
 
     def action_open(self) -> None:
         """Open the page of the first entity that was written."""
-        if self._record is not None:
-            self.dismiss(self._record.entities[0])
-
-    @on(Rows.Chosen)
-    def _choose(self, event: Rows.Chosen) -> None:
-        event.stop()
-        if self._record is not None:
-            self.action_text()
-
-    @property
-    def _record(self) -> SaveRecord | None:
-        return self._rows.under_cursor(self._shown)
-
-    @work(exclusive=True, group="list")
-    async def read(self) -> None:
-        """Read the journal, and list its saves."""
-        with self._session.reporting("reading the journal"):
-            catalog = await self._session.catalog()
-            self._entries = list(await catalog.journal())
-            self._records = await asyncio.to_thread(save_records, self._entries)
-            await self.list_again()
-
-    async def show_list(self) -> None:
-        """List the saves that match the words, with the cursor on the same one if it is listed."""
-        record, words = self._record, self.words
-        find = partial(journal.entries_with, self._entries, words)
-        save_ids = {entry.save or entry.id for entry in await asyncio.to_thread(find)}
-        self._shown = [record for record in self._records if record.save.id in save_ids]
-        page = await asyncio.to_thread(journal_page, self._shown, self._session.times.format)
-        ids = [record.save.id for record in self._shown]
-        cursor = ids.index(record.save.id) if record is not None and record.save.id in ids else 0
-        empty = _NO_SAVES if not self._records else "No save matches; esc shows all."
-        self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
-        count, total = len(self._shown), len(self._records)
-        saves = f"{count:,} of {total:,} saves" if count < total else counted(total, "save")
-        heading = [
-            Text("Journal", "bold"),
-            Text(saves if total else ""),
-            line_text(words, "italic"),
-        ]
-        self.query_one("#heading", Static).update(join(heading))
-        self.show_row()
-
-    def show_row(self) -> None:
-        """Show what the save under the cursor changed."""
-        record = self._record
-        rows = self.query_one(DifferenceRows)
-        rows.show_lines(save_diff(record) if record is not None else ())
-        self.refresh_bindings()
+        if self._shown.current is not None:
+            self.dismiss(self._shown.current.entities[0])
 
 
 class UndoActions:

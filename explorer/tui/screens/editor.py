@@ -1373,7 +1373,6 @@ class EditorLauncher:
         self._drafts = TextDrafts("terminal", partial(Drafts.of_session, session))
         self._is_warned = False
         self._queue: DescriptionQueue | None = None
-        self._queue_changed: Callable[[], object] | None = None
 
     @cached_property
     def _saves(self) -> Saves:
@@ -1405,26 +1404,20 @@ class EditorLauncher:
         subject = self._saves.descriptions(entity)
         return EditorScreen(self._session, editing, subject, path, self._next_table, measured)
 
-    def edit_queued(
-        self, queue: DescriptionQueue, urn: Urn, path: str | None, changed: "Callable[[], object]"
-    ) -> None:
-        """Edit the descriptions of a queue, starting with one: one request. `changed` is called
-        when the editor is closed, and at the end of every save."""
+    def edit_queued(self, queue: DescriptionQueue, urn: Urn, path: str | None) -> None:
+        """Edit the descriptions of a queue, starting with one: one request."""
         if not self._session.refuses_to_write():
-            opening = partial(self._open_queued, queue, urn, path, changed)
+            opening = partial(self._open_queued, queue, urn, path)
             start_worker(self._app, opening, OPENING, group="edit", exclusive=True)
 
-    async def _open_queued(
-        self, queue: DescriptionQueue, urn: Urn, path: str | None, changed: "Callable[[], object]"
-    ) -> None:
+    async def _open_queued(self, queue: DescriptionQueue, urn: Urn, path: str | None) -> None:
         entity = await self._read_for_editor(urn)
         if entity is None:
             return
-        self._queue, self._queue_changed = queue, changed
+        self._queue = queue
 
         def report_outcome(how: EditorOutcome | None) -> None:
             self._drafts_changed()
-            changed()
             if how is not None and how.message:
                 self._session.say(how.message, error=how.error)
 
@@ -1503,9 +1496,8 @@ class EditorLauncher:
 
     def _show_save_result(self, save: Save, failure: Failure | None) -> None:
         """Report the end of a save on the current screen."""
-        if failure is None and self._queue is not None and self._queue_changed is not None:
+        if failure is None and self._queue is not None:
             self._queue.wrote(save.key, save.text)
-            self._queue_changed()
         if self._editors:
             return
         sentence = line(save_sentence(save, failure, save.target.urn))

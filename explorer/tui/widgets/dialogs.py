@@ -5,8 +5,8 @@ the difference of the row under the cursor."""
 import asyncio
 import re
 import textwrap
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
@@ -23,7 +23,8 @@ from textual.worker import Worker, WorkType
 
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.sessions.base import Message, Session, StateT
+from explorer.sessions.base import READ_ONLY, Message, Session, StateT
+from explorer.sessions.listing import ListSession, ListStateT, NarrowedSession
 from explorer.tui.actions import bindings
 from explorer.tui.content import line, marked, padded
 from explorer.tui.session import TerminalSession
@@ -33,7 +34,9 @@ from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
 from explorer.views.table import Table
 
 if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
+    from explorer.views.diff import Diff
 
 _Result = TypeVar("_Result")
 _Value = TypeVar("_Value")
@@ -764,55 +767,162 @@ class TableScreen(OverlayScreen[_Result], Generic[_Result]):
         self.set_focus(self._rows)
 
 
-class FilteredListScreen(TableScreen[_Result], Generic[_Result]):
-    """The base of screens with a heading, a filter line, a list, the difference of one row, and the
-    keys.
+class SessionListScreen(
+    TableScreen[_Result], SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT]
+):
+    """The base of screens that show a list (`ListSession`): a heading, a filter line, the rows,
+    what there is to say of the one under the cursor, and the keys.
 
-    A subclass reads its data (`read`) and then calls `list_again`; it lists the rows that match the
-    words (`show_list`) and shows the difference of the row under the cursor (`show_row`).
+    A subclass makes the session (`begin`) and draws what is its own: the heading (`heading`), the
+    rows (`rows_table`), and the detail (`difference`, or another than `DifferenceRows`).
     """
 
-    TITLE_TEXT: ClassVar[str]
-    HINT: ClassVar[str]
-    READING: ClassVar[str]
+    HINT: ClassVar[str] = ""
+    """What can be typed into the filter line."""
+    NONE_HINT: ClassVar[str] = ""
+    """What to do where there are no rows."""
+    FAILURE_HINT: ClassVar[str] = ""
+    """What else to do where the rows cannot be read, as a sentence."""
+    OFFERED: ClassVar[Mapping[str, str]] = {}
+    """The names of the actions of the session that keys are offered for, by the names of those."""
 
-    def __init__(self, session: TerminalSession, rows: Rows) -> None:
-        super().__init__(session, rows)
-        # The last listing is for the words typed last.
-        self._listing = asyncio.Lock()
-        self._is_listed = False
+    _list: ListSession[ListStateT] | None = None
+    _failure = ""
 
     def compose(self) -> ComposeResult:
-        """Yield the heading, the filter line, the list, the difference, and the keys."""
+        """Yield the heading, the filter line, the rows, the detail, and the keys."""
         with Vertical():
-            yield Static(Text(self.TITLE_TEXT, "bold"), id="heading", markup=False)
-            yield FilterLine(self.HINT)
+            yield Static("", id="heading", markup=False)
+            yield self.filter_line()
             yield TableRows(self._rows)
-            yield DifferenceRows()
+            yield from self.detail()
         yield KeyLine()
 
+    def filter_line(self) -> Input:
+        """Return the line that the filter is typed into."""
+        return FilterLine(self.HINT)
+
+    def detail(self) -> ComposeResult:
+        """Yield what shows the row under the cursor."""
+        yield DifferenceRows()
+
     def on_mount(self) -> None:
-        """Read the data."""
+        """Read the list."""
         self.set_focus(self._rows)
-        self.query_one(TableRows).show(Table((), ()), empty=self.READING)
+        self.draw_rows()
         self.read()
 
-    def read(self) -> object:
-        """Read the data, and list it."""
+    def begin(self, catalog: "AsyncCatalog") -> ListSession[ListStateT]:
+        """Return the session."""
         raise NotImplementedError
 
-    async def show_list(self) -> None:
-        """List the rows that match the words."""
+    def heading(self, state: ListStateT) -> Text:
+        """Return the heading."""
         raise NotImplementedError
+
+    def rows_table(self, state: ListStateT) -> Table:
+        """Return the rows that are listed."""
+        raise NotImplementedError
+
+    def difference(self, row: Any) -> "Diff":
+        """Return what differs in a row; called in a thread."""
+        raise NotImplementedError
+
+    def table(self) -> Table | None:
+        """Return what is listed, for a file; None where nothing is."""
+        return self.rows_table(self._shown) if self._shown.listed else None
+
+    @work(exclusive=True, group="list")
+    async def read(
+        self, step: Callable[[Any], Coroutine[Any, Any, object]] = ListSession.read
+    ) -> None:
+        """Read the list, by a step of its session."""
+        with self._session.reporting(self.DOING, self._tell_failure, self.action_reload):
+            if self._list is None:
+                self._list = self.begin(await self._session.catalog())
+                self.follow(self._list)
+                self._list.replace()
+            await step(self._list)
+
+    def _tell_failure(self, sentence: str) -> bool:
+        """Say why the list could not be read in place of it; return whether that is visible."""
+        self._failure = f"{sentence} {self.FAILURE_HINT}".strip()
+        if self._list is None:
+            self._shown = replace(self._shown, is_reading=False, instead="")
+        if not self.is_closed:
+            self.draw_rows()
+        return not self._shown.listed
+
+    def tell(self, message: Message) -> None:
+        """Show the message of a new state, but for that of `_tell_failure`."""
+        if message.error is None or message.error is not self._shown.failure:
+            super().tell(message)
+
+    def instead(self, state: ListStateT) -> str:
+        """Return what is said in place of rows: what is waited for, why nothing could be read, or
+        that there is nothing, and what to do then."""
+        if state.is_reading:
+            return state.instead
+        if state.failure is not None or not state.instead:
+            return self._failure
+        hint = self.hint(state)
+        return f"{state.instead[:-1]}; {hint}." if hint else state.instead
+
+    def hint(self, state: ListStateT) -> str:
+        """Return what to do where there are no rows, or none that matches."""
+        return "esc shows all" if state.rows else self.NONE_HINT
+
+    def draw_rows(self) -> None:
+        """Show the rows and the heading."""
+        state = self._shown
+        table = self.rows_table(state) if state.listed else Table((), ())
+        self.query_one(TableRows).show(table, cursor=state.at, empty=self.instead(state))
+        self.query_one("#heading", Static).update(self.heading(state))
+
+    def draw_state(self, before: ListStateT, state: ListStateT) -> None:
+        """Show the rows, the cursor, the heading, and the row under the cursor."""
+        if before.listed is not state.listed or before.instead != state.instead:
+            self.draw_rows()
+        elif before.at != state.at:
+            self._rows.move_to(state.at)
+        else:
+            self.query_one("#heading", Static).update(self.heading(state))
+        if before.current is not state.current:
+            self.show_row()
 
     def show_row(self) -> object:
-        """Show the difference of the row under the cursor."""
-        raise NotImplementedError
+        """Show the row under the cursor."""
+        return self._compare()
 
-    @property
-    def words(self) -> str:
-        """Return the words of the filter."""
-        return self.query_one(FilterLine).value
+    @work(exclusive=True, group="difference")
+    async def _compare(self) -> None:
+        row = self._shown.current
+        lines = () if row is None else await asyncio.to_thread(self.difference, row)
+        self.query_one(DifferenceRows).show_lines(lines)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what there is something for; what a reader could do is shown as not possible."""
+        del parameters
+        if action in ("open", "text"):
+            return self._shown.current is not None
+        if action == "filter" and self.HINT:
+            return bool(self._shown.rows)
+        if action not in self.OFFERED:
+            return True
+        why = self.why_not(self.OFFERED[action])
+        return None if why == READ_ONLY else why == ""
+
+    def action_filter(self) -> None:
+        """Filter the list by words."""
+        self.query_one(FilterLine).ask()
+
+    def show_written(self) -> None:
+        """Read the list again."""
+        self.read()
+
+    def action_reload(self) -> None:
+        """Read the list again."""
+        self.read()
 
     def clear(self) -> bool:
         """Clear the filter; return whether there was one."""
@@ -821,32 +931,6 @@ class FilteredListScreen(TableScreen[_Result], Generic[_Result]):
         line.put_away()
         return narrowed
 
-    async def list_again(self) -> None:
-        """List the matching rows again, after the listing that is running."""
-        self._is_listed = True
-        async with self._listing:
-            await self.show_list()
-
-    @work(exclusive=True, group="narrow")
-    async def narrow(self) -> None:
-        """List the matching rows after a pause in typing."""
-        await asyncio.sleep(_PAUSE_SECONDS)
-        # The first data is listed with the words typed so far.
-        if self._is_listed:
-            await self.list_again()
-
-    def action_filter(self) -> None:
-        """Filter the list by words."""
-        self.query_one(FilterLine).ask()
-
-    def show_written(self) -> None:
-        """Read the data again."""
-        self.read()
-
-    def action_reload(self) -> None:
-        """Read the data again."""
-        self.read()
-
     def action_leave(self) -> None:
         """Clear the filter, then close."""
         if self.clear():
@@ -854,12 +938,29 @@ class FilteredListScreen(TableScreen[_Result], Generic[_Result]):
         else:
             self.action_close()
 
+    @work(exclusive=True, group="narrow")
+    async def narrow(self) -> None:
+        """List the matching rows after a pause in typing."""
+        if isinstance(self._list, NarrowedSession):
+            await self.do(self._list.narrow(self.query_one(FilterLine).value))
+
     @on(Rows.Moved)
     def _move(self, event: Rows.Moved) -> None:
         event.stop()
-        self.show_row()
+        if self._list is not None:
+            self._list.look_at(self._rows.cursor)
 
-    @on(Input.Changed)
+    @on(Rows.Chosen)
+    def _choose_row(self, event: Rows.Chosen) -> None:
+        event.stop()
+        if self._shown.current is not None:
+            self.choose()
+
+    def choose(self) -> None:
+        """Do what is done with the row that is chosen: scroll its difference."""
+        self.action_text()
+
+    @on(Input.Changed, "FilterLine")
     def _narrow(self, event: Input.Changed) -> None:
         event.stop()
         self.narrow()
