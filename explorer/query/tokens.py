@@ -87,12 +87,11 @@ _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|(.))", re.DOTALL)
 # What is skipped in a word of a search or can end it; and the same for a query.
 _DOUBLE, _SINGLE = _IN_QUOTES.values()
 _STOP = re.compile(rf"{_DOUBLE}|(?<=[:=~<>(,])(?:{_SINGLE}|\[)|[()\]\s]", re.DOTALL)
-_QUERY_STOP = re.compile(r'\\.?|[\s()"]', re.DOTALL)
+_QUERY_STOP = re.compile(r'\\.?|[\s()"|]', re.DOTALL)
 _QUERY_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _QUERY_CHARACTER = re.compile(r"\\(.)|([^\\])", re.DOTALL)
 _QUERY_OPERATORS: Final[dict[str, "Mark"]] = {
     "OR": "or",
-    "||": "or",
     "AND": "and",
     "&&": "and",
     "NOT": "not",
@@ -351,8 +350,8 @@ def _word_end(text: str, start: int) -> int:
 def query_tokens(text: str, is_field: Callable[[str], bool]) -> Iterator[Token]:
     """Yield the tokens of a query, in order.
 
-    A backslash escapes the next character. A parenthesis groups where a word would begin; inside a
-    word it belongs to the word, as in a URN. `-` before a word is NOT.
+    A backslash escapes the next character; `|` is OR, except in a value. A parenthesis groups where
+    a word would begin; inside a word it belongs to the word, as in a URN. `-` before a word is NOT.
     """
     at = depth = 0
     is_value = False
@@ -364,6 +363,9 @@ def query_tokens(text: str, is_field: Callable[[str], bool]) -> Iterator[Token]:
         elif char == ")":
             depth = max(depth - 1, 0)
             yield ")"
+        elif char == "|" and not is_value:
+            at += text.startswith("|", at)
+            yield "or"
         elif quoted := _QUOTED['"'].match(text, start):
             at = quoted.end()
             yield Atom(_QUERY_ESCAPE.sub(r"\1", quoted.group(1)), start, at, '"')
@@ -371,7 +373,7 @@ def query_tokens(text: str, is_field: Callable[[str], bool]) -> Iterator[Token]:
             if char == "-":
                 yield "not"
         else:
-            at = _query_word_end(text, start, closes=depth > 0)
+            at = _query_word_end(text, start, closes=depth > 0, is_value=is_value)
             word = text[start:at]
             name, colon, _ = word.partition(":")
             if colon and not is_value and not word.startswith(_URN) and is_field(name):
@@ -383,9 +385,9 @@ def query_tokens(text: str, is_field: Callable[[str], bool]) -> Iterator[Token]:
         is_value = False
 
 
-def _query_word_end(text: str, start: int, *, closes: bool) -> int:
-    """Return the end of the word at a position: the next white space or quote. With `closes`, a
-    parenthesis that the word does not open ends it too."""
+def _query_word_end(text: str, start: int, *, closes: bool, is_value: bool) -> int:
+    """Return the end of the word at a position: the next white space, quote or, except in a value,
+    `|`. With `closes`, a parenthesis that the word does not open ends it too."""
     depth = 0
     for match in _QUERY_STOP.finditer(text, start):
         char = match.group()[0]
@@ -393,7 +395,7 @@ def _query_word_end(text: str, start: int, *, closes: bool) -> int:
             depth += 1
         elif char == ")" and (depth or not closes):
             depth = max(depth - 1, 0)
-        elif char != "\\":
+        elif char != "\\" and not (char == "|" and is_value):
             return match.start()
     return len(text)
 

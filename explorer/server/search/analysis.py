@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from unicodedata import normalize
 
@@ -126,6 +126,37 @@ def _is_cut(chunk: str, at: int) -> bool:
 
 def _is_unspaced(char: str) -> bool:
     return char > "\u3000" and any(first <= char <= last for first, last in _UNSPACED)
+
+
+_VOWEL = re.compile("[aeiouy]")
+_KEPT_DOUBLE = frozenset("aeiouylsz")
+_SIBILANT_PLURALS = ("sses", "xes", "zes", "ches", "shes")
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """Return what a folded English word has in common with its plural, its past and its -ing form:
+    `log` of `logs` and `logging`, `siz` of `size`, `sizes` and `sizing`. Not a word of its own, and
+    never shared by words that only look alike, as `customer` and `customs`."""
+    if len(word) < 4 or not (word.isascii() and word.isalpha()):
+        return word
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        if word.endswith("ies") and len(word) > 4:
+            word = word[:-3] + "y"
+        elif word.endswith(_SIBILANT_PLURALS) or (word.endswith("uses") and len(word) > 4):
+            word = word[:-2]
+        else:
+            word = word[:-1]
+    if word.endswith("ied") and len(word) > 4:
+        word = word[:-3] + "y"
+    for ending in ("ing", "ed"):
+        begin = word.removesuffix(ending)
+        if begin != word and len(begin) > 2 and _VOWEL.search(begin) and not word.endswith("eed"):
+            is_doubled = begin[-1] == begin[-2] and begin[-1] not in _KEPT_DOUBLE
+            word = begin[:-1] if is_doubled else begin
+            break
+    has_silent_e = word.endswith("e") and len(word) > 3 and not _VOWEL.match(word[-2])
+    return word[:-1] if has_silent_e else word
 
 
 def singulars(word: str) -> tuple[str, ...]:
@@ -391,12 +422,14 @@ class AnalysedDocument:
 
     lines         its words: those of its names, those of each weight above the common one (heaviest
                   first), those of the common weight, those of lower weights
+    names         its names as written
     joined_names  its names as one word each, and the last parts of dotted names
     references    the URNs among the values that free-text search uses
     """
 
     document: Document
     lines: tuple[str, ...]
+    names: tuple[str, ...]
     joined_names: tuple[str, ...]
     references: tuple[str, ...]
     vocabulary: Vocabulary
@@ -454,6 +487,7 @@ def analyse(vocabulary: Vocabulary, document: Document) -> AnalysedDocument:
     return AnalysedDocument(
         document=document,
         lines=(word_line((*names, *joined_names)), *(word_line(values) for values in by_rank)),
+        names=names,
         joined_names=joined_names,
         references=tuple(references),
         vocabulary=vocabulary,
@@ -475,8 +509,12 @@ def order_key(document: Document) -> str:
     and can be used in a query of the index.
     """
     step = USED_MOST - usage_step(document.usage)
-    place = 1 if document.entity_type.startswith(_LAST_TYPES) else 0
-    return f"{step:x}{place}{document.urn}".encode().hex()
+    return f"{step:x}{is_minor(document):d}{document.urn}".encode().hex()
+
+
+def is_minor(document: Document) -> bool:
+    """Return whether an entity is of a type that people do not look for first."""
+    return document.entity_type.startswith(_LAST_TYPES)
 
 
 def urn_in_order(key: str) -> str:
@@ -521,6 +559,33 @@ def names_of(vocabulary: Vocabulary, document: Document) -> tuple[str, ...]:
     for name in vocabulary.naming(document.entity_type):
         names += [value for value in document.fields.get(name, ()) if isinstance(value, str)]
     return tuple(dict.fromkeys(names))
+
+
+# Keys of custom properties whose values are other names of a glossary term.
+_OTHER_NAMES = frozenset({"abbreviation", "acronym", "alias", "short name", "synonym"})
+_IN_BRACKETS = re.compile(r"\(([^()]{2,20})\)\s*$")
+_SHORTEST_ACRONYM = 3
+
+
+def other_names(document: Document) -> tuple[str, ...]:
+    """Return the other names of a glossary term, each as one word: the first letters of a name of
+    three words or more, what stands in brackets at its end, and its custom properties `acronym`,
+    `abbreviation`, `synonym`, `alias` and `short name`, or the plurals of these."""
+    if document.entity_type != "glossaryTerm":
+        return ()
+    texts: list[str] = []
+    for name in values_of(document, fields.DISPLAY):
+        texts += _IN_BRACKETS.findall(str(name))
+        name_words = chunks(_IN_BRACKETS.sub("", str(name)))
+        if len(name_words) >= _SHORTEST_ACRONYM:
+            texts.append("".join(word[0] for word in name_words))
+    for value in document.fields.get("customProperties", ()):
+        key, _, listed = str(value).partition("=")
+        key = key.casefold().replace("_", " ").strip()
+        if key in _OTHER_NAMES or (singulars(key) and _OTHER_NAMES & {*singulars(key)}):
+            texts += re.split("[,;|]", listed)
+    joined = (join_words(text)[:MAX_WORD] for text in texts)
+    return tuple(dict.fromkeys(filter(None, joined)))
 
 
 def _rank(weight: float, strong: tuple[float, ...]) -> int:

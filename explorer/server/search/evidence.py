@@ -16,6 +16,7 @@ from explorer.server.search.analysis import (
     needle,
     readable,
     split,
+    stem,
     values_of,
     word_line,
 )
@@ -29,6 +30,7 @@ from explorer.server.search.query import (
     Or,
     Phrase,
     PointedAt,
+    Stem,
     Value,
     ValuePattern,
     Wildcard,
@@ -109,7 +111,8 @@ _MOST = 20
 
 
 class Evidence:
-    """Finds the fields with values that contain a word, phrase or value of a query.
+    """Finds the fields with values that contain a word, phrase or value of a query; those that
+    contain only another form of a word come last.
 
     Ranges, and tests for whether a field has a value, have no matching values.
     """
@@ -118,14 +121,16 @@ class Evidence:
         leaves = list(_leaf_nodes(node))
         self._vocabulary = vocabulary
         self._compared: dict[str, list[Value | ValuePattern]] = {}
-        self._loose: dict[str, list[Value | ValuePattern]] = {}
         for leaf in leaves:
             if isinstance(leaf, Value | ValuePattern):
-                is_loose = isinstance(leaf, Value) and leaf.loose
-                compared = self._loose if is_loose else self._compared
                 for name in (*GIVEN_NAMES, "id") if leaf.field == DISPLAY else (leaf.field,):
-                    compared.setdefault(name, []).append(leaf)
-        self._searched = [leaf for leaf in leaves if not isinstance(leaf, Value | ValuePattern)]
+                    self._compared.setdefault(name, []).append(leaf)
+        self._stems = {leaf.text for leaf in leaves if isinstance(leaf, Stem)}
+        # The last letter of a stem may be none of the word's: `categori` of `category`.
+        self._begins = tuple(text[:-1] or text for text in self._stems)
+        self._searched = [
+            leaf for leaf in leaves if not isinstance(leaf, Value | ValuePattern | Stem)
+        ]
         self._like = {leaf: like(leaf) for leaf in leaves if isinstance(leaf, Wildcard)}
         self._letters = tuple({part for leaf in self._searched for part in _letters(leaf)})
         self._refers = any(isinstance(leaf, PointedAt) for leaf in leaves)
@@ -143,7 +148,7 @@ class Evidence:
             name
             for name, values in document.fields.items()
             if name in self._compared
-            or (name in weights and (name in naming or self._may_have(values)))
+            or (name in weights and (name in naming or _may_have(values, self._letters)))
             or (name == URN and self._refers)
         ]
         candidates.sort(key=lambda name: (-weights.get(name, 0), name))
@@ -160,7 +165,7 @@ class Evidence:
             )
             matches += islice(hits, _MOST_A_FIELD)
         if len(matches) < _MOST:
-            matches += self._find_loose(document, set(matches), weights)
+            matches += self._find_stems(document, set(matches), weights)
         return tuple(matches[:_MOST])
 
     def weights(self, document: Document, matched: Iterable[tuple[str, str]]) -> tuple[float, ...]:
@@ -177,30 +182,29 @@ class Evidence:
         weights = {name: self._vocabulary.weight(entity_type, name) for name in document.fields}
         return {name: weight for name, weight in weights.items() if weight is not None}
 
-    def _find_loose(
+    def _find_stems(
         self, document: Document, listed: set[tuple[str, str]], weights: Mapping[str, float]
     ) -> Iterator[tuple[str, str]]:
-        names = (name for name in document.fields if name in self._loose)
-        for name in sorted(names, key=lambda field: (-weights.get(field, 0), field)):
+        names = (name for name in document.fields if _may_have(document.fields[name], self._begins))
+        for name in sorted(
+            (name for name in names if name in weights), key=lambda field: (-weights[field], field)
+        ):
             trait = self._vocabulary.trait(name)
             hits = (
                 (name, as_text(value))
                 for value in values_of(document, name)
-                if _meets_any(self._loose[name], value, trait)
+                if isinstance(value, str)
+                and not self._stems.isdisjoint(
+                    map(stem, word_line((readable(trait, value),)).split())
+                )
             )
             yield from islice((hit for hit in hits if hit not in listed), _MOST_A_FIELD)
 
-    def _may_have(self, values: tuple[Scalar, ...]) -> bool:
-        # Most fields contain nothing of the query. Looking for its letters in all values of a field
-        # is far cheaper than splitting each value into words: a page of 50 takes 6 ms, without 9.
-        text = "\n".join([value for value in values if isinstance(value, str)])
-        if not text.isascii():
-            return True
-        text = text.lower()
-        return any(part in text for part in self._letters)
+    def _has_stem(self, text: str) -> bool:
+        return not self._stems.isdisjoint(map(stem, word_line((text,)).split()))
 
     def _has_any(self, name: str, value: Scalar, *, is_name: bool) -> bool:
-        if not isinstance(value, str) or not (is_name or self._may_have((value,))):
+        if not isinstance(value, str) or not (is_name or _may_have((value,), self._letters)):
             return False
         text = readable(self._vocabulary.trait(name), value)
         line = word_line((text, *join_names((text,))) if is_name else (text,))
@@ -224,6 +228,17 @@ class Evidence:
         return False
 
 
+def _may_have(values: tuple[Scalar, ...], parts: tuple[str, ...]) -> bool:
+    """Return whether values may have words with one of these parts."""
+    # Most fields contain nothing of the query. Looking for its letters in all values of a field is
+    # far cheaper than splitting each value into words: a page of 50 takes 6 ms, without 9.
+    text = "\n".join([value for value in values if isinstance(value, str)])
+    if not text.isascii():
+        return True
+    text = text.lower()
+    return any(part in text for part in parts)
+
+
 def _letters(leaf: Word | Wildcard | Phrase | PointedAt) -> tuple[str, ...]:
     match leaf:
         case Word():
@@ -238,9 +253,9 @@ def _letters(leaf: Word | Wildcard | Phrase | PointedAt) -> tuple[str, ...]:
 
 def _leaf_nodes(
     node: Node,
-) -> Iterator[Word | Wildcard | Phrase | PointedAt | Value | ValuePattern]:
+) -> Iterator[Word | Stem | Wildcard | Phrase | PointedAt | Value | ValuePattern]:
     match node:
-        case Word() | Wildcard() | Phrase() | PointedAt() | Value() | ValuePattern():
+        case Word() | Stem() | Wildcard() | Phrase() | PointedAt() | Value() | ValuePattern():
             yield node
         case And() | Or():
             for inner in node.nodes:

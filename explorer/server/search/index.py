@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tantivy
@@ -39,7 +39,7 @@ from explorer.server.search.analysis import (
 from explorer.server.search.document import Document, FolderListing, FolderQuery, list_folders
 from explorer.server.search.engine import EngineFailed
 from explorer.server.search.entries import make_entry
-from explorer.server.search.evidence import has_name, has_word, name_query
+from explorer.server.search.evidence import Evidence, has_name, has_word, name_query
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.layers import (
     STATE,
@@ -48,25 +48,32 @@ from explorer.server.search.layers import (
     Layers,
     MemoryIndex,
 )
+from explorer.server.search.loosened import FULL_PAGE, Frequencies, Loosened, find_most, weigh
 from explorer.server.search.query import (
+    Among,
     And,
     FacetCounts,
     FoundPage,
     How,
     NameCompletion,
     Node,
+    Not,
     Or,
+    Phrase,
+    PointedAt,
     Present,
     SearchHit,
     SearchQuery,
     SortBy,
     Word,
+    all_of,
+    any_of,
     size_bytes,
 )
 from explorer.server.search.relevance import ResolvedSearch, read_text, read_typed, reason
 from explorer.server.search.result import FoundDocument, IndexResult, Plan, SortedIndexResult
 from explorer.server.search.sort_keys import SortField, check_key, resolve_sort, urn_of
-from explorer.server.search.terms import Terms, read_document
+from explorer.server.search.terms import Terms, mark, read_document
 from explorer.server.store import Store
 
 
@@ -127,7 +134,7 @@ class Spelling:
         corrections: dict[str, str] = {}
         for word in dict.fromkeys(_words(text_query)):
             if not is_found(word):
-                nearest_words = [self._nearest(part) for part in word.parts]
+                nearest_words = [self.nearest(part) for part in word.parts]
                 if None in nearest_words:
                     return None
                 corrections[word.text] = " ".join(filter(None, nearest_words))
@@ -141,7 +148,8 @@ class Spelling:
         changed = _RUN.sub(correct_run, text)
         return changed if changed != text else None
 
-    def _nearest(self, word: str) -> str | None:
+    def nearest(self, word: str) -> str | None:
+        """Return a word itself if the snapshot has it, else the one that is spelt most like it."""
         if len(word) < _SHORTEST or not word.isalpha():
             return None if not self._has(word) else word
         if self._has(word):
@@ -228,6 +236,19 @@ _URNS_AT_ONCE = 20_000
 _MOST_NAMED = 1_000
 # Below this, counting the facets takes less time than starting another thread.
 _BIG = 5_000
+_MOST_LOOSENED = 64
+_MOST_EXPANDED = 3
+_SHORTEST_PART = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LoosenedPlan:
+    """A search together with results that have most of its words. `counted` has both, `evidence`
+    the values of the latter that match."""
+
+    found: Loosened
+    counted: Plan
+    evidence: Evidence
 
 
 class SearchIndex:
@@ -254,6 +275,7 @@ class SearchIndex:
         self._reason = IS_RENEWED
         self._retry_after_seconds = _RETRY_AFTER_SECONDS
         self._plans: LRUCache[ResolvedSearch, Plan] = LRUCache(_PLANS_BYTES, Plan.size_bytes)
+        self._loosened: LRUCache[ResolvedSearch, LoosenedPlan | None] = LRUCache(_MOST_LOOSENED)
         self._planned_for = (-1, -1)
         self._plans_lock = threading.Lock()
         self._counters = ThreadPoolExecutor(2, thread_name_prefix="search-facets")
@@ -286,13 +308,18 @@ class SearchIndex:
             )
         with self._reading() as layers:
             page = self._search(query, resolved, layers)
-            corrected = None if page.total else self._correct(query, resolved, layers)
+            is_question = resolved.optional is not None and resolved.optional.is_question
+            is_found = page.complete if page.complete is not None else page.total
+            corrected = None
+            if not is_found and not is_question:
+                corrected = self._correct(query, resolved, layers)
         if corrected is None:
             return page
         corrected_query = replace(query, text=corrected)
         with self._reading() as layers:
             corrected_page = self._search(corrected_query, self._resolve(corrected_query), layers)
-        return replace(corrected_page, corrected=corrected) if corrected_page.total else page
+        is_found = corrected_page.complete != 0 and corrected_page.total
+        return replace(corrected_page, corrected=corrected) if is_found else page
 
     def document(self, urn: str) -> Document | None:
         with self._reading() as layers:
@@ -502,6 +529,7 @@ class SearchIndex:
             include_removed=False,
             below=path,
             names=self.names,
+            expand=self._expand,
         )
 
     def _resolve(self, query: SearchQuery) -> ResolvedSearch:
@@ -514,6 +542,7 @@ class SearchIndex:
             sort=query.sort,
             also_counted=query.also_counted,
             names=self.names,
+            expand=self._expand,
         )
 
     def _correct(self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers) -> str | None:
@@ -531,25 +560,97 @@ class SearchIndex:
     def _search(self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers) -> FoundPage:
         view = layers.view()
         plan = self._plan(resolved, view, layers)
+        loosened = self._loosen(plan, view, layers)
+        counted = plan if loosened is None else loosened.counted
         if query.facets and view.parts[0].searcher.num_docs >= _BIG:
             # Other threads can run while facets are counted, so it runs in parallel with the search
             # for the page: with 100,000 documents one of two terms takes 7.5 ms, and 10 without.
-            counting = self._counters.submit(plan.count_facets)
+            counting = self._counters.submit(counted.count_facets)
         else:
             counting = None
-        merged = plan.merged
-        if query.after is None:
-            documents = merged.page(max(query.start, 0), max(query.count, 0))
+        start, count = max(query.start, 0), max(query.count, 0)
+        if query.after is not None:
+            documents = counted.merged.following(query.after, count)
+        elif loosened is None or resolved.sort:
+            documents = counted.merged.page(start, count)
         else:
-            documents = merged.following(query.after, max(query.count, 0))
-        hits = tuple(self._hit(document, plan) for document in documents)
+            documents = plan.merged.page(start, count)
+            begin = max(start - plan.merged.total(), 0)
+            documents += loosened.found.documents[begin : begin + count - len(documents)]
+        hits = tuple(self._hit(document, plan, loosened) for document in documents)
         if counting is not None:
             counting.result()
-        facets = plan.facets() if query.facets else {}
+        facets = counted.facets() if query.facets else {}
         if query.facets:
             self._keep(plan, view)
         last = documents[-1].key if documents and resolved.sort else None
-        return FoundPage(merged.total(), hits, self._label(facets, resolved), last)
+        page = FoundPage(counted.merged.total(), hits, self._label(facets, resolved), last)
+        if loosened is None or resolved.optional is None:
+            return page
+        return replace(page, complete=plan.merged.total(), words=resolved.optional.words)
+
+    def _loosen(self, plan: Plan, view: IndexSnapshot, layers: Layers) -> LoosenedPlan | None:
+        """Return the results that have most of the words of a search, where it is a question, or
+        where fewer than a page have all of them."""
+        resolved, optional = plan.resolved, plan.resolved.optional
+        if optional is None:
+            return None
+        if not optional.is_question:
+            total = plan.merged.total()
+            if total >= FULL_PAGE or (total and optional.typed == 1):
+                return None
+        with self._plans_lock:
+            if resolved in self._loosened:
+                return self._loosened[resolved]
+        spelling = Spelling(view, layers.terms, self._vocabulary)
+        frequencies = Frequencies(view.parts, layers.terms)
+        words = weigh(optional, frequencies, self._expand, spelling.nearest)
+        others = all_of((optional.required, Not(resolved.node)))
+        unranked = replace(resolved, node=others, steps=(), sort=(), optional=None)
+        found = find_most(
+            words,
+            self._results(unranked, view, layers),
+            frequencies,
+            layers.terms,
+            self._vocabulary,
+            resolved.last_step + 1,
+        )
+        loosened = None
+        if found is not None:
+            most = Among(tuple(found.scores))
+            node = any_of((resolved.node, most))
+            counted = self._make_plan(replace(resolved, node=node, optional=None), view, layers)
+            loosened = LoosenedPlan(found, counted, Evidence(found.node, self._vocabulary))
+        with self._plans_lock:
+            if self._planned_for == (view.number, self._vocabulary.generation):
+                self._loosened[resolved] = loosened
+        return loosened
+
+    def _expand(self, word: str) -> tuple[Node, ...]:
+        """Return the nodes for the two words that a word may consist of, and for the glossary terms
+        of which it is another name."""
+        nodes: list[Node] = []
+        with self._reading() as layers:
+            parts = layers.view().parts
+
+            def is_known(text: str) -> bool:
+                return any(part.searcher.doc_freq("words", text) for part in parts)
+
+            for at in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1):
+                halves = word[:at], word[at:]
+                if all(map(is_known, halves)):
+                    nodes.append(Phrase(halves, halves, is_typed=False))
+            for part in parts:
+                query = tantivy.Query.term_query(layers.terms.schema, "marks", mark("other", word))
+                for _, address in part.searcher.search(query, _MOST_EXPANDED, count=False).hits:
+                    document = read_document(part.searcher, address)
+                    if document.removed or document.urn in part.hidden:
+                        continue
+                    runs = chunks(document.name)
+                    words = tuple(word for run in runs for word in split(run))
+                    nodes.append(Phrase(words, tuple(map(str.casefold, runs)), is_typed=False))
+                    nodes.append(PointedAt(document.urn))
+        return tuple(nodes)
 
     def _suggest(
         self, resolved: ResolvedSearch, count: int, layers: Layers
@@ -577,19 +678,27 @@ class SearchIndex:
             if self._planned_for != state:
                 # The counts of cached plans are those of an earlier snapshot.
                 self._plans.clear()
+                self._loosened.clear()
                 self._planned_for = state
             plan = self._plans.get(resolved)
-        if plan is not None:
-            return plan
+        if plan is None:
+            plan = self._make_plan(resolved, view, layers)
+            self._keep(plan, view)
+        return plan
+
+    def _make_plan(self, resolved: ResolvedSearch, view: IndexSnapshot, layers: Layers) -> Plan:
+        results = self._results(resolved, view, layers)
+        facets = (*self._vocabulary.facets(resolved.types), *resolved.also_counted)
+        return Plan(resolved, results, tuple(dict.fromkeys(facets)), self._vocabulary)
+
+    def _results(
+        self, resolved: ResolvedSearch, view: IndexSnapshot, layers: Layers
+    ) -> list[IndexResult]:
         kind = SortedIndexResult if resolved.sort else IndexResult
-        results = [
+        return [
             kind(part.searcher, layers.terms, self._vocabulary, resolved, part.hidden)
             for part in view.parts
         ]
-        facets = (*self._vocabulary.facets(resolved.types), *resolved.also_counted)
-        plan = Plan(resolved, results, tuple(dict.fromkeys(facets)), self._vocabulary)
-        self._keep(plan, view)
-        return plan
 
     def _keep(self, plan: Plan, view: IndexSnapshot) -> None:
         """Cache a plan, or update the size of a cached one."""
@@ -600,9 +709,24 @@ class SearchIndex:
             if self._planned_for == (view.number, self._vocabulary.generation):
                 self._plans[plan.resolved] = plan
 
-    def _hit(self, found: FoundDocument, plan: Plan) -> SearchHit:
+    def _hit(
+        self, found: FoundDocument, plan: Plan, loosened: LoosenedPlan | None = None
+    ) -> SearchHit:
         resolved, document = plan.resolved, plan.document(found)
-        use, matched = use_of(document.usage), plan.evidence.of(document)
+        use = use_of(document.usage)
+        if loosened is not None and document.urn in loosened.found.scores:
+            matched = loosened.evidence.of(document)
+            lacks = loosened.found.lacks(document, self._vocabulary)
+            return SearchHit(
+                document.urn,
+                loosened.found.scores[document.urn],
+                matched,
+                loosened.evidence.weights(document, matched),
+                loosened.found.reason(lacks),
+                use,
+                lacks,
+            )
+        matched = plan.evidence.of(document)
         return SearchHit(
             document.urn,
             1.0 + resolved.last_step - found.step + use,

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
+from typing import Literal
 
-from msgspec.structs import replace
+import msgspec
 
 from explorer.errors import InvalidInput
 from explorer.query.fields import STATE, STATES, guide_to
@@ -24,19 +26,23 @@ from explorer.server.search.analysis import (
     plain_letters,
     singulars,
     split,
+    stem,
 )
 from explorer.server.search.fields import ENTITY_TYPE, Trait, Vocabulary
 from explorer.server.search.query import (
     EVERYTHING,
     NOTHING,
+    Expand,
     How,
     Names,
     Node,
     Not,
     NumberRange,
+    OptionalWords,
     Phrase,
     PointedAt,
     Present,
+    Stem,
     TextRange,
     Value,
     ValuePattern,
@@ -45,6 +51,7 @@ from explorer.server.search.query import (
     all_of,
     any_of,
 )
+from explorer.server.search.stop_words import stop_words
 
 
 def comparison_node(trait: Trait, how: How, text: str, names: "Names | None" = None) -> Node:
@@ -192,6 +199,7 @@ def _test(criterion: Criterion, trait: Trait, value: str, names: Names | None) -
     return comparison_node(trait, _HOW.get(condition, "equal"), value, names)
 
 
+_Mode = Literal["whole", "wordless", "phrases", "conditions"]
 _HOW: dict[str, How] = {"CONTAIN": "infix", "START_WITH": "prefix", "END_WITH": "suffix"}
 # How a value is compared that has a star before it, and after it.
 _HOW_WITH_STARS: dict[tuple[bool, bool], How] = {
@@ -201,8 +209,6 @@ _HOW_WITH_STARS: dict[tuple[bool, bool], How] = {
 }
 _MAX_TEXT = 4_000
 _MAX_WORDS = 64
-# Each singular is searched for in every description field.
-_MAX_PLURALS = 8
 _MAX_DEPTH = 20
 # Wildcards in one word. A pattern with more takes the engine long and hardly narrows the result.
 _MAX_WILDCARDS = 8
@@ -222,27 +228,44 @@ _SINGULAR = {
 
 
 def parse(
-    text: str, vocabulary: Vocabulary, field_names: frozenset[str], names: Names | None = None
-) -> Node:
-    """Return the query node for a search text. Never raises.
+    text: str,
+    vocabulary: Vocabulary,
+    field_names: frozenset[str],
+    names: Names | None = None,
+    expand: Expand = lambda _: (),
+) -> tuple[Node, OptionalWords | None]:
+    """Return the query node for a search text, and which of its words are optional. Never raises.
 
     `field_names` are the fields that can be searched; `names` finds entities by name, for values
-    that refer to an entity by its name.
+    that refer to an entity by its name; `expand` returns what a word is another name of.
     """
 
     def is_field(name: str) -> bool:
         return name == STATE or bool(_fields_for(name, vocabulary, field_names))
 
     text = _STRUCTURED.sub("", text, count=1)[:_MAX_TEXT]
+
+    def parser(mode: _Mode) -> _QueryParser:
+        return _QueryParser(tokens, vocabulary, field_names, names, expand, mode)
+
     tokens = list(query_tokens(text, is_field))
-    node = _QueryParser(tokens, vocabulary, field_names, names).parse()
+    whole = parser("whole")
+    node = whole.parse()
     if node is None and text.strip():
         # The text is not empty but has no searchable word: it finds nothing instead of everything.
-        node = (
-            _QueryParser(tokens, vocabulary, field_names, names, is_wordless=True).parse()
-            or NOTHING
-        )
-    return EVERYTHING if node is None else node
+        node = parser("wordless").parse() or NOTHING
+    if whole.has_operators or not whole.optional:
+        return node or EVERYTHING, None
+    words = tuple(dict.fromkeys(part for parts in whole.optional for part in parts))
+    left_out = stop_words(words)
+    weighed = tuple(word for word in words if word not in left_out) or words
+    optional = OptionalWords(EVERYTHING, words, weighed, whole.typed)
+    if optional.is_question:
+        required = parser("conditions").parse()
+        optional = replace(optional, phrases=tuple(whole.phrases))
+    else:
+        required = parser("phrases").parse()
+    return node or EVERYTHING, replace(optional, required=required or EVERYTHING)
 
 
 def typed_words(text: str, *, named: bool) -> Node:
@@ -264,7 +287,9 @@ class _QueryParser:
     """A recursive-descent parser of tokens.
 
     Empty expressions (`()`) and those without a letter or digit (`💰`) are parsed as `None` and
-    dropped. With `is_wordless`, for a text that has nothing else, the latter match nothing.
+    dropped. In the mode `wordless`, for a text that has nothing else, the latter match nothing; in
+    the mode `phrases` words are dropped too, unless they are negated, and with `conditions` also
+    phrases.
     """
 
     def __init__(
@@ -273,20 +298,27 @@ class _QueryParser:
         vocabulary: Vocabulary,
         field_names: frozenset[str],
         names: Names | None,
-        *,
-        is_wordless: bool = False,
+        expand: Expand,
+        mode: _Mode,
     ) -> None:
         self._tokens = tokens
         self._vocabulary = vocabulary
         self._known = field_names
         self._names = names
+        self._expand = expand
+        self._mode = mode
         # What an expression without a searchable word stands for; `None` leaves it out.
-        self._wordless = NOTHING if is_wordless else None
+        self._wordless = NOTHING if mode == "wordless" else None
+        # The words that are not negated, each in its parts, and the number of texts between spaces
+        # that they are from.
+        self.optional: list[tuple[str, ...]] = []
+        self.phrases: list[Phrase] = []
+        self.typed = 0
+        self.has_operators = False
         self._at = 0
         self._depth = 0
         self._words_left = _MAX_WORDS
-        self._plurals_left = _MAX_PLURALS
-        self._texts = tuple(name for name in vocabulary.descriptions if name in field_names)
+        self._is_negated = False
 
     def parse(self) -> Node | None:
         parts: list[Node] = []
@@ -308,12 +340,14 @@ class _QueryParser:
                 nodes.append(node)
             if self._peek() != "or":
                 return any_of(tuple(nodes)) if nodes else None
+            self.has_operators = True
             self._at += 1
 
     def _together(self, field: str | None) -> Node | None:
         nodes: list[Node] = []
         while (ahead := self._peek()) not in (None, ")", "or"):
             if ahead == "and":
+                self.has_operators = True
                 self._at += 1
             elif (node := self._maybe_not(field)) is not None:
                 nodes.append(node)
@@ -324,11 +358,10 @@ class _QueryParser:
         while self._peek() == "not":
             negated = not negated
             self._at += 1
-        # Negated words do not match their singulars.
-        plurals_before = self._plurals_left
-        self._plurals_left = 0 if negated else plurals_before
+        was_negated = self._is_negated
+        self._is_negated = was_negated or negated
         node = self._one(field)
-        self._plurals_left = plurals_before if negated else self._plurals_left
+        self._is_negated = was_negated
         if not negated or node is None:
             return node
         return EVERYTHING if node == NOTHING else Not(node)
@@ -378,7 +411,7 @@ class _QueryParser:
         is_plain = not (wanted_text.star_before or wanted_text.star_after)
         meant = guide.field_meant(name, (wanted_text.text,)) if is_plain else name
         if meant == ENTITY_TYPE != name:
-            wanted_text = replace(
+            wanted_text = msgspec.structs.replace(
                 wanted_text, text=guide.find_type(wanted_text.text) or wanted_text.text
             )
             return self._compare(ENTITY_TYPE, wanted_text)
@@ -415,24 +448,32 @@ class _QueryParser:
         self._words_left -= len(words_in_parts)
         if not words_in_parts:
             return self._wordless
+        if token.star_after and not token.quote:
+            return all_of(tuple(map(Word, words_in_parts)))
         if not token.quote:
+            if not self._is_negated:
+                self.optional += words_in_parts
+                self.typed += 1
+                if self._mode in ("phrases", "conditions"):
+                    return None
             return all_of(tuple(map(self._word, words_in_parts)))
         words = tuple(part for parts in words_in_parts for part in parts)
-        return Phrase(words, tuple(Word(parts).text for parts in words_in_parts))
+        phrase = Phrase(words, tuple(Word(parts).text for parts in words_in_parts))
+        if not self._is_negated:
+            self.phrases.append(phrase)
+            if self._mode == "conditions":
+                return None
+        return phrase
 
     def _word(self, parts: tuple[str, ...]) -> Node:
-        """Return the node for a word; a plural also matches its singular in description fields."""
+        """Return the node for a word. Unless it is negated, words of its stem or that of its
+        singular match too, and what it is another name of."""
         word = Word(parts)
-        candidates = singulars(parts[0]) if len(parts) == 1 and self._plurals_left > 0 else ()
-        if not candidates:
+        if self._is_negated:
             return word
-        self._plurals_left -= 1
-        texts = (
-            Value(name, "words", singular, loose=True)
-            for singular in candidates
-            for name in self._texts
-        )
-        return any_of((word, *texts))
+        stems = all_of(tuple(Stem(stem(part)) for part in parts))
+        more = (Stem(stem(text)) for text in singulars(word.text)) if len(parts) == 1 else ()
+        return any_of((word, stems, *more, *self._expand(word.text)))
 
     def _wildcards(self, token: Atom) -> Node | None:
         """Return the node for all words of a text with wildcards."""

@@ -53,10 +53,11 @@ class SearchQuery:
 class SearchHit:
     """An entity that a search found.
 
-    `score` is higher for better matches; scores of different queries cannot be compared. `matched`
-    has fields with values that match the query, highest weight first, and `weights` the weight of
-    each. `reason` explains in words the rank of an entity in a search by words. `use` is the part
-    of the score that comes from usage, below 1.
+    `lacks` are the words typed that it does not have, if it was found by most of them. `score` is
+    higher for better matches; scores of different queries cannot be compared. `matched` has fields
+    with values that match the query, highest weight first, and `weights` the weight of each.
+    `reason` explains in words the rank of an entity in a search by words. `use` is the part of the
+    score that comes from usage, below 1.
     """
 
     urn: str
@@ -65,6 +66,7 @@ class SearchHit:
     weights: tuple[float, ...] = ()
     reason: str = ""
     use: float = 0.0
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +88,10 @@ class FoundPage:
     """A page of the `total` entities found, in order, with the facets that any of them has.
 
     `corrected` is the text that was searched for instead, if the text had a word that occurs
-    nowhere. `last` is the key of the last entity of a sorted search, for `after` of the next page.
-    It stays valid while entities are added and removed: an entity that exists throughout is
-    returned exactly once.
+    nowhere. `complete` is the number of those that match everything, if others follow that match
+    most of the words of the text, which are `words` then. `last` is the key of the last entity of a
+    sorted search, for `after` of the next page. It stays valid while entities are added and
+    removed: an entity that exists throughout is returned exactly once.
     """
 
     total: int
@@ -96,6 +99,8 @@ class FoundPage:
     facets: tuple[FacetCounts, ...]
     last: str | None = None
     corrected: str | None = None
+    complete: int | None = None
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,10 @@ Names: TypeAlias = Callable[[Sequence[str], How, str], Collection[str]]
 
 It takes the entity types, how names compare, and the text to compare them with.
 """
+
+
+Expand: TypeAlias = "Callable[[str], Sequence[Node]]"
+"""A function that returns the nodes for what a folded word is another name of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +147,20 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
+class Stem:
+    """Matches documents that contain a word with this stem, see `analysis.stem`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """Matches the entities with these URNs."""
+
+    urns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Wildcard:
     """Matches documents with a word that matches a pattern: `*` for any characters, `?` for one.
 
@@ -151,11 +174,13 @@ class Wildcard:
 class Phrase:
     """Matches documents with these whole words next to each other in one value.
 
-    `joined_words` are the same words before they are split; matching these is enough.
+    `joined_words` are the same words before they are split; matching these is enough. One that is
+    not typed stands for another name.
     """
 
     words: tuple[str, ...]
     joined_words: tuple[str, ...]
+    is_typed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +195,12 @@ class Value:
     """Matches documents with a value of a field that compares with a folded text as `how` says.
 
     With `words`, the text is whole consecutive words of prose; with `exact`, it is a whole URN, not
-    folded (`analysis.exact_urn`). A `loose` node is an alternative for
-    another word that was typed; as evidence it is shown after all exact matches.
+    folded (`analysis.exact_urn`).
     """
 
     field: str
     how: How
     text: str
-    loose: bool = False
 
     def matches(self, text: str) -> bool:
         """Return whether a folded text of the field, or with `exact` a whole URN, matches."""
@@ -315,6 +338,8 @@ class Not:
 Node: TypeAlias = (
     Everything
     | Word
+    | Stem
+    | Among
     | Wildcard
     | Phrase
     | PointedAt
@@ -330,6 +355,30 @@ Node: TypeAlias = (
 )
 
 EVERYTHING = Everything()
+
+_WORDS_OF_QUESTION = 5
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalWords:
+    """The words of a text that may be missing where few documents have all of them.
+
+    `required` is the rest of the text: conditions, negated words, and phrases, except those of a
+    question, which are `phrases`. `words` are the words typed; those in `weighed` say what is asked
+    for. `typed` is the number of texts between spaces that they are from.
+    """
+
+    required: Node
+    words: tuple[str, ...]
+    weighed: tuple[str, ...]
+    typed: int
+    phrases: "tuple[Phrase, ...]" = ()
+
+    @property
+    def is_question(self) -> bool:
+        """Whether the text is a question rather than a few words of a name."""
+        has_stop_words = self.typed > 1 and len(self.weighed) < len(self.words)
+        return has_stop_words or self.typed >= _WORDS_OF_QUESTION
 
 
 NOTHING = Not(EVERYTHING)
@@ -369,6 +418,10 @@ def size_bytes(node: Node) -> int:
             return _NODE_BYTES + 4 * len(node.text)
         case ValuePattern():
             return _NODE_BYTES + 4 * sum(map(len, (*node.texts, *node.gaps)))
+        case Stem():
+            return _NODE_BYTES + 4 * len(node.text)
+        case Among():
+            return _NODE_BYTES + 4 * sum(map(len, node.urns))
         case Wildcard():
             return _NODE_BYTES + 4 * len(node.pattern)
         case PointedAt():

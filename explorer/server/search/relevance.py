@@ -5,7 +5,7 @@ second, and so on.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from explorer.query.filters import Filter
@@ -17,8 +17,10 @@ from explorer.server.search.query import (
     EVERYTHING,
     And,
     Below,
+    Expand,
     Names,
     Node,
+    OptionalWords,
     Or,
     Phrase,
     PointedAt,
@@ -29,13 +31,29 @@ from explorer.server.search.query import (
 from explorer.server.search.sort_keys import SortField, resolve_sort
 
 _MOST_COUNTED = 4
+_MOST_ALTERNATIVES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class NameWritten:
+    """A name, or the last part of a dotted one, is written like this text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HasWords:
+    """At least `least` of the words are somewhere in the document, as they are or by their stem."""
+
+    words: tuple[Word, ...]
+    least: int
 
 
 @dataclass(frozen=True, slots=True)
 class NameIs:
-    """A name equals this text, both joined to one word; or the URN is one of these."""
+    """A name equals one of these texts, all joined to one word; or the URN is one of these."""
 
-    joined: str
+    joined: tuple[str, ...]
     urns: tuple[str, ...] = ()
 
 
@@ -67,13 +85,15 @@ class InFields:
     exact: bool
 
 
-Step: TypeAlias = NameIs | NameBegins | InName | InFields
+Step: TypeAlias = NameWritten | NameIs | NameBegins | HasWords | InName | InFields
 
 
-def steps(query: Node, vocabulary: Vocabulary, *, named: bool = False) -> tuple[Step, ...]:
+def steps(
+    query: Node, vocabulary: Vocabulary, text: str = "", *, named: bool = False
+) -> tuple[Step, ...]:
     """Return the steps of a query, best first. Documents that meet no step come last.
 
-    With `named`, only names are searched.
+    `text` is what was typed. With `named`, only names are searched.
     """
     words: dict[Word, None] = {}
     urns: dict[str, None] = {}
@@ -81,11 +101,18 @@ def steps(query: Node, vocabulary: Vocabulary, *, named: bool = False) -> tuple[
     typed = tuple(words)
     name = "".join("".join(word.parts) for word in typed)[:NAME_CUT]
     ranking: list[Step] = []
+    if written := text.strip()[:NAME_CUT]:
+        ranking.append(NameWritten(written))
     if name or urns:
-        ranking.append(NameIs(name, tuple(urns)))
+        names = {name, *_alternatives(query)} - {""}
+        ranking.append(NameIs(tuple(sorted(names)), tuple(urns)))
     if not typed:
         return tuple(ranking)
     count = len(typed)
+    if _alternatives(query):
+        # Of more than eight words only some numbers are told apart.
+        numbers = range(count, 1, -1) if count <= _MOST_ALTERNATIVES else range(count, 1, -2)
+        ranking += [HasWords(typed, least) for least in numbers]
     ranking += [
         NameBegins(name),
         InName(typed, count, exact=True),
@@ -110,6 +137,10 @@ def reason(ranking: tuple[Step, ...], at: int, strong: tuple[float, ...]) -> str
     if at == len(ranking):
         return "it matches the search by other means than the words of these fields"
     match ranking[at]:
+        case NameWritten():
+            return "a name is what was typed, in the same letters"
+        case HasWords(words=words, least=least):
+            return f"it has {least} of {len(words)} words typed"
         case NameIs(joined=joined):
             return "a name is what was typed" if joined else "it is what the URN names"
         case NameBegins():
@@ -129,7 +160,7 @@ def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:
     match node:
         case Word():
             words[Word(node.parts)] = None
-        case Phrase():
+        case Phrase(is_typed=True):
             for word in node.words:
                 words[Word((word,))] = None
         case PointedAt():
@@ -141,13 +172,31 @@ def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:
             pass
 
 
+def _alternatives(node: Node) -> list[str]:
+    """Return the alternatives of a query, each joined to one word; those of one word are none."""
+    match node:
+        case Or(nodes):
+            texts: list[str] = []
+            for inner in nodes:
+                words: dict[Word, None] = {}
+                _gather(inner, words, {})
+                texts += ["".join(part for word in words for part in word.parts)[:NAME_CUT]]
+            texts = list(filter(None, texts))
+            return texts if len(texts) > 1 else []
+        case And(nodes):
+            return [text for inner in nodes for text in _alternatives(inner)]
+        case _:
+            return []
+
+
 @dataclass(frozen=True, slots=True)
 class ResolvedSearch:
     """A parsed and validated search.
 
     `text_query` is the query of the text, `node` everything that must match. `types` is `None` for
     all types. With `sort`, results are not ranked and there is a single step. `also_counted` are
-    structured-property fields to count in addition to the facets.
+    structured-property fields to count in addition to the facets. `optional` are the words that
+    results may lack where few have all of them.
     """
 
     text_query: Node
@@ -157,6 +206,7 @@ class ResolvedSearch:
     include_removed: bool
     sort: tuple[SortField, ...] = ()
     also_counted: tuple[str, ...] = ()
+    optional: OptionalWords | None = None
 
     @property
     def last_step(self) -> int:
@@ -175,26 +225,32 @@ def read_text(
     below: Sequence[str] = (),
     also_counted: Sequence[str] = (),
     names: Names | None = None,
+    expand: Expand = lambda _: (),
 ) -> ResolvedSearch:
     """Resolve a search text in the query language.
 
     `below` is the path of a folder that all entities must be in or below; `names` finds entities by
-    name, for values that refer to an entity by its name. Raises `UnknownName` if an entity type, or
+    name, for values that refer to an entity by its name; `expand` returns what a word is another
+    name of. Raises `UnknownName` if an entity type, or
     a field of the filter or the sort, does not exist.
     """
     entity_types, field_names = _types_in_search(types, vocabulary)
-    words = parse(text, vocabulary, field_names, names)
+    words, optional = parse(text, vocabulary, field_names, names, expand)
     place = Below(folder_key(below)) if below else EVERYTHING
+    narrowed = all_of((filter_query(filter, vocabulary, field_names, names), place))
+    if optional is not None:
+        optional = replace(optional, required=all_of((optional.required, narrowed)))
     return ResolvedSearch(
         words,
-        all_of((words, filter_query(filter, vocabulary, field_names, names), place)),
-        () if sort else steps(words, vocabulary),
+        all_of((words, narrowed)),
+        () if sort else steps(words, vocabulary, text),
         entity_types,
         include_removed or names_field(filter, REMOVED),
         resolve_sort(sort, vocabulary, field_names) if sort else (),
         tuple(
             field for name in also_counted for field in vocabulary.find_fields(name, field_names)
         ),
+        optional,
     )
 
 

@@ -25,6 +25,7 @@ from explorer.metadata.names import natural_key
 from explorer.server.search.analysis import (
     fold,
     identity,
+    stem,
     values_of,
 )
 from explorer.server.search.document import MOST_FOLDERS, Document
@@ -32,6 +33,7 @@ from explorer.server.search.engine import Searcher, count_hits, is_too_wide
 from explorer.server.search.evidence import Evidence, is_literal, meets
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN, Vocabulary
 from explorer.server.search.query import (
+    Among,
     And,
     Below,
     Everything,
@@ -42,6 +44,7 @@ from explorer.server.search.query import (
     Phrase,
     PointedAt,
     Present,
+    Stem,
     TextRange,
     Value,
     ValuePattern,
@@ -50,10 +53,12 @@ from explorer.server.search.query import (
     size_bytes,
 )
 from explorer.server.search.relevance import (
+    HasWords,
     InFields,
     InName,
     NameBegins,
     NameIs,
+    NameWritten,
     ResolvedSearch,
     Step,
 )
@@ -118,6 +123,10 @@ class Translator:
                 return self._rank_query(1, node, exact=False)
             case Word():
                 return self._either_form(node, self._in_any)
+            case Stem():
+                return self._term("marks", self._terms.stem_mark(node.text))
+            case Among():
+                return _Query.term_set_query(self._schema, "urn", [*node.urns])
             case Wildcard():
                 return _Query.regex_query(self._schema, "words", like(node.pattern))
             case And():
@@ -155,8 +164,12 @@ class Translator:
         The query of the search itself is not part of it.
         """
         match step:
+            case NameWritten():
+                return self._mark_query("written", step.text)
+            case HasWords():
+                return at_least([self._word_or_stem(word) for word in step.words], step.least)
             case NameIs():
-                names = [self._mark_query("name", step.joined)] if step.joined else []
+                names = [self._mark_query("name", name) for name in step.joined]
                 urns = [self._value(Value(URN, "exact", urn)) for urn in step.urns]
                 return either([*names, *urns])
             case NameBegins():
@@ -166,6 +179,10 @@ class Translator:
                 return at_least(queries, step.least)
             case InFields():
                 return both([self._in_fields(word, step) for word in step.words])
+
+    def _word_or_stem(self, word: Word) -> tantivy.Query:
+        stems = both([self.query(Stem(stem(part))) for part in word.parts])
+        return either([self.query(word), stems])
 
     def type(self, entity_type: str) -> tantivy.Query:
         """Return the tantivy query for the documents of an entity type."""
@@ -436,6 +453,23 @@ class IndexResult:
     def read_all(self, step: int) -> list[_Hit]:
         """Return all documents of a step, in order; for small indexes, or with `among`."""
         return self.read(step, None, len(self._among or ()) or self._searcher.num_docs)
+
+    def best(self, scored: tantivy.Query, limit: int) -> list[tuple[float, tantivy.DocAddress]]:
+        """Return the documents that another query scores highest, at most `limit`."""
+
+        def search() -> list[Any]:
+            query = both([_Query.const_score_query(self._query, 0.0), scored])
+            most = self._at_most(limit)
+            hits = self._searcher.search(query, most, count=False).hits
+            if len(hits) == most and hits[0][0] == hits[-1][0]:
+                # All are equally good: the first in order are taken.
+                in_order = self._searcher.search(
+                    query, most, count=False, order_by_field="order", order=_ASCENDING
+                ).hits
+                return [(hits[0][0], address) for _, address in in_order]
+            return hits
+
+        return self._run(search)
 
     def _at_most(self, limit: int) -> int:
         """Cap a limit at the size of the index: tantivy allocates space for all hits first."""

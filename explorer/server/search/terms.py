@@ -41,13 +41,16 @@ from explorer.query.fields import USE
 from explorer.server.search.analysis import (
     CUT,
     GAP,
+    NAME_CUT,
     SEAM,
     AnalysedDocument,
     as_number,
     exact_urn,
     fold,
     forms,
+    other_names,
     pieces,
+    stem,
     symbol_runs,
     values_of,
 )
@@ -433,17 +436,21 @@ def _places(how: How, text: str) -> list[_Place]:
 
 # Increment this when the schema, the names of entities, their order or their folders change: an
 # index of another format is rebuilt.
+# Increment this when the schema, the names of entities or their order change: an index of another
+# format is rebuilt.
 FORMAT = 21
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})
 
-Kind = Literal["field", "refers", "name", "prefix", "folder"]
+Kind = Literal["field", "refers", "name", "written", "other", "prefix", "folder"]
 """What a term of `marks` says of a document.
 
 field      it has a value in this field
 refers     it is found when this URN is typed
 name       a name, joined to one word
+written    a name, or the last part of a dotted one, as it is written
+other      another name of a glossary term, see `analysis.other_names`
 prefix     a prefix of such a name, up to `MAX_NAME_START` characters
 folder     it is in or below the folder with this key
 
@@ -601,6 +608,8 @@ class Terms:
                 *(mark("refers", exact_urn(urn) or urn) for urn in analysed.references),
                 _marks("name", joined),
                 _marks("prefix", [name[:end] for name in joined for end in _prefixes(name)]),
+                *(mark("written", name) for name in written_names(analysed.names)),
+                *(mark("other", name) for name in other_names(document)),
                 *(mark("folder", key) for key in above),
                 *self._word_marks(analysed.lines),
             ]
@@ -682,11 +691,16 @@ class Terms:
         rank that no rank before it has; for the common rank, of a word of any."""
         return f"s{rank}{CUT}{start}"
 
+    def stem_mark(self, stem: str, rank: int | None = None) -> str:
+        """Return the term of `marks` for the stem of a word, of any rank; with `rank`, above the
+        common one, for a stem that no rank before it has."""
+        return f"m{CUT}{stem}" if rank is None else f"m{rank}{CUT}{stem}"
+
     def _word_marks(self, lines: tuple[str, ...]) -> Iterator[str]:
         """Yield the terms of `marks` for the words of lines, one line for each rank; several terms
         at once, separated by spaces."""
         # `GAP` is not a word.
-        earlier_words, begun = {GAP}, set[str]()
+        earlier_words, begun, stems = {GAP}, set[str](), set[str]()
         for rank, line in enumerate(lines):
             new = {*line.split()} - earlier_words
             starts = {word[:end] for word in new for end in _STARTS}
@@ -695,7 +709,12 @@ class Terms:
                 yield _marks(f"s{rank}", starts - begun if rank == self.weak else starts)
             earlier_words |= new
             begun |= starts
+            new_stems = {*map(stem, new)} - stems
+            if rank < self.common:
+                yield _marks(f"m{rank}", new_stems)
+            stems |= new_stems
         yield _marks(f"s{self.common}", begun)
+        yield _marks("m", stems)
 
 
 def _number_codes(trait: Trait, values: Iterable[Scalar]) -> list[str]:
@@ -717,6 +736,12 @@ def _column_of(field: str) -> str:
 def mark(kind: Kind, text: str) -> str:
     """Return the term of `marks` that says something of a document."""
     return f"{kind}{CUT}{text.translate(_SPACES)}"
+
+
+def written_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names as they are written, and the last parts of dotted names."""
+    texts = (text for name in names for text in (name, name.rpartition(".")[2]))
+    return tuple(dict.fromkeys(text[:NAME_CUT] for text in texts if text))
 
 
 def _marks(kind: str, texts: Collection[str]) -> str:

@@ -121,9 +121,10 @@ def search() -> Callable[..., FoundPage]:
 
 @pytest.fixture
 def names(search: Callable[..., FoundPage]) -> Callable[..., list[str]]:
-    """The names in the URNs that a search finds, in order."""
+    """The names in the URNs of what matches everything that was searched for, in order."""
 
     def ask(*given: Any, **more: Any) -> list[str]:
-        return [Urn.parse(hit.urn).name for hit in search(*given, **more).hits]
+        page = search(*given, **more)
+        return [Urn.parse(hit.urn).name for hit in page.hits[: page.complete]]
 
     return ask

@@ -21,10 +21,12 @@ from explorer.server.search.query import (
     Phrase,
     PointedAt,
     Present,
+    Stem,
     Value,
     ValuePattern,
     Wildcard,
     Word,
+    any_of,
 )
 
 VOCABULARY = Vocabulary(load_registry())
@@ -33,7 +35,24 @@ A, B, C = Word(("a",)), Word(("b",)), Word(("c",))
 
 
 def read(text: str) -> Node:
-    return parse(text, VOCABULARY, KNOWN)
+    """What a text is understood as, without other forms of its words."""
+    return as_typed(parse(text, VOCABULARY, KNOWN)[0])
+
+
+def as_typed(node: Node) -> Node:
+    match node:
+        case Or(nodes):
+            return any_of(tuple(as_typed(inner) for inner in nodes if not is_form(inner)))
+        case And(nodes):
+            return And(tuple(map(as_typed, nodes)))
+        case Not(inner):
+            return Not(as_typed(inner))
+        case _:
+            return node
+
+
+def is_form(node: Node) -> bool:
+    return isinstance(node, Stem) or (isinstance(node, And) and all(map(is_form, node.nodes)))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,231 @@
+"""Results that have most of the words of a text, where few have all of them.
+
+A word counts by how rare it is, and more in a name than elsewhere; how often a document has it does
+not count. An entity whose name consists of words of the text gains as much as by one of them.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import tantivy
+
+from explorer.server.search.analysis import analyse, chunks, is_minor, names_of, order_key, split
+from explorer.server.search.analysis import stem as stem_of
+from explorer.server.search.document import Document
+from explorer.server.search.fields import Vocabulary
+from explorer.server.search.layers import IndexPart
+from explorer.server.search.query import Node, OptionalWords, Phrase, Stem, all_of
+from explorer.server.search.result import FoundDocument, IndexResult
+from explorer.server.search.terms import Terms, both, either
+
+# Results are loosened where fewer match everything.
+FULL_PAGE = 20
+_MOST = 100
+# So many documents are compared by their names too.
+_MOST_COMPARED = 150
+_NAME_WEIGHT = 1.5
+_STRONG_WEIGHT = 1.25
+_MINOR = 0.7
+# A document with less than this part of the best score is left out.
+_LEAST = 0.25
+_SHORTEST_PREFIX = 3
+_MOST_WITH_PREFIX = 50
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedWord:
+    """A word, or a phrase in quotes, that counts. `forms` are its alternatives, each the stems that
+    a document has then, and how much having them is worth."""
+
+    word: str
+    forms: tuple[tuple[frozenset[str], float], ...]
+    phrase: Phrase | None = None
+
+    def is_in(self, stems: frozenset[str], line: str) -> bool:
+        """Return whether a document with these stems, and these words in a line, has the word."""
+        if self.phrase is not None:
+            texts = self.phrase.words, self.phrase.joined_words
+            return any(f" {' '.join(words)} " in line for words in texts)
+        return any(form <= stems for form, _ in self.forms)
+
+
+@dataclass(frozen=True, slots=True)
+class Loosened:
+    """The documents that have most of the words, best first."""
+
+    words: tuple[WeighedWord, ...]
+    documents: tuple[FoundDocument, ...]
+    scores: dict[str, float]
+
+    def lacks(self, document: Document, vocabulary: Vocabulary) -> tuple[str, ...]:
+        """Return the words that a document lacks."""
+        line = analyse(vocabulary, document).words
+        stems = frozenset(map(stem_of, line.split()))
+        return tuple(word.word for word in self.words if not word.is_in(stems, line))
+
+    def reason(self, lacks: Sequence[str]) -> str:
+        """Return in words why a document that lacks some words is in the result."""
+        has = [word.word for word in self.words if word.word not in lacks]
+        return f"it has {len(has)} of {len(self.words)} words: {', '.join(has)}"
+
+    @property
+    def node(self) -> Node:
+        """The query whose values in a document are evidence for it."""
+        phrases = [word.phrase for word in self.words if word.phrase is not None]
+        single = [word for word in self.words if word.phrase is None]
+        stems = {stem for word in single for form, _ in word.forms for stem in form}
+        return all_of((*phrases, *map(Stem, sorted(stems))))
+
+
+class Frequencies:
+    """How rare words are in the parts of a snapshot."""
+
+    def __init__(self, parts: Sequence[IndexPart], terms: Terms) -> None:
+        self._parts = parts
+        self._terms = terms
+        self._documents = sum(part.searcher.num_docs for part in parts)
+        self._counts: dict[str, int] = {}
+
+    def count(self, stem: str) -> int:
+        """Return about how many documents have a word with a stem."""
+        if stem not in self._counts:
+            mark = self._terms.stem_mark(stem)
+            self._counts[stem] = sum(part.searcher.doc_freq("marks", mark) for part in self._parts)
+        return self._counts[stem]
+
+    def rarity(self, stem: str) -> float:
+        """Return the inverse document frequency of a stem; higher for a rarer one."""
+        count = min(self.count(stem), self._documents)
+        return math.log(1 + (self._documents - count + 0.5) / (count + 0.5))
+
+    def with_prefix(self, start: str) -> list[str]:
+        """Return the stems that begin with a text, most frequent first."""
+        mark = self._terms.stem_mark(start)
+        counts: dict[str, int] = {}
+        for part in self._parts:
+            for term, count in part.searcher.terms_with_prefix("marks", mark):
+                counts[term] = counts.get(term, 0) + count
+        best = sorted(counts, key=lambda term: (-counts[term], term))[:_MOST_WITH_PREFIX]
+        return [start + term.removeprefix(mark) for term in best]
+
+
+def weigh(
+    optional: OptionalWords,
+    frequencies: Frequencies,
+    expand: Callable[[str], Sequence[Node]],
+    nearest: Callable[[str], str | None],
+) -> tuple[WeighedWord, ...]:
+    """Return the words of a text that count, with their forms in the catalog: words of one stem,
+    the word joined with a neighbour, what it can be expanded to, else words that begin with it,
+    else the `nearest` one, which is spelt nearly like it."""
+    words = optional.weighed
+    forms: dict[str, dict[frozenset[str], float]] = {word: {} for word in words}
+
+    def add(word: str, *stems: str, worth: float = 1.0) -> None:
+        rarity = max(map(frequencies.rarity, stems))
+        forms[word].setdefault(frozenset(stems), worth * rarity)
+
+    for word in words:
+        if frequencies.count(stem_of(word)):
+            add(word, stem_of(word))
+        for node in expand(word):
+            if isinstance(node, Phrase):
+                add(word, *map(stem_of, node.words))
+    for word, following in pairwise(words):
+        joined = stem_of(word + following)
+        if frequencies.count(joined):
+            add(word, joined)
+            add(following, joined)
+    for word in (word for word in words if not forms[word]):
+        if len(word) >= _SHORTEST_PREFIX:
+            for stem in frequencies.with_prefix(word):
+                add(word, stem)
+        if not forms[word] and (near := nearest(word)) is not None:
+            add(word, stem_of(near))
+    phrases = [
+        WeighedWord(
+            f'"{" ".join(phrase.words)}"',
+            ((frozenset(phrase.words), max(map(frequencies.rarity, map(stem_of, phrase.words)))),),
+            phrase,
+        )
+        for phrase in optional.phrases
+    ]
+    return (*(WeighedWord(word, tuple(forms[word].items())) for word in words), *phrases)
+
+
+def find_most(
+    words: Sequence[WeighedWord],
+    results: Sequence[IndexResult],
+    frequencies: Frequencies,
+    terms: Terms,
+    vocabulary: Vocabulary,
+    step: int,
+) -> Loosened | None:
+    """Return the documents of results that have most of the words; `None` if none has any."""
+    clauses = [_query(word, terms) for word in words if word.forms]
+    if not clauses:
+        return None
+    stems = {stem for word in words for form, _ in word.forms for stem in form}
+    bonus = sum(max((worth for _, worth in word.forms), default=0.0) for word in words)
+    bonus /= max(1, len(clauses))
+    ranked: list[tuple[float, str, FoundDocument, str]] = []
+    for part, result in enumerate(results):
+        for score, address in result.best(either(clauses), _MOST_COMPARED):
+            document = result.document(address)
+            weight = _MINOR if is_minor(document) else 1.0
+            more = bonus * _named_by(document, stems, frequencies, vocabulary)
+            key = order_key(document)
+            found = FoundDocument(step, key, address, part)
+            ranked.append((round(weight * score + more, 4), key, found, document.urn))
+    if not ranked:
+        return None
+    ranked.sort(key=lambda entry: (-entry[0], entry[1]))
+    best = ranked[0][0]
+    kept = [entry for entry in ranked[:_MOST] if entry[0] >= best * _LEAST]
+    # Complete matches have scores of 1 and more.
+    scores = {urn: score / (best + 1) for score, _, _, urn in kept}
+    return Loosened(tuple(words), tuple(found for _, _, found, _ in kept), scores)
+
+
+def _query(word: WeighedWord, terms: Terms) -> tantivy.Query:
+    """Return the query for a word, whose score is that of its best form."""
+    if word.phrase is not None:
+        texts = {word.phrase.words, word.phrase.joined_words}
+        queries = [
+            tantivy.Query.phrase_query(terms.schema, "words", [*words])
+            if len(words) > 1
+            else tantivy.Query.term_query(terms.schema, "words", words[0])
+            for words in texts
+        ]
+        return tantivy.Query.const_score_query(either(queries), word.forms[0][1])
+    forms = [_form_query(form, worth, terms) for form, worth in word.forms]
+    return forms[0] if len(forms) == 1 else tantivy.Query.disjunction_max_query(forms)
+
+
+def _form_query(stems: frozenset[str], worth: float, terms: Terms) -> tantivy.Query:
+    """Return the query for documents that have all of the stems, better ones in names."""
+
+    def scored(worth: float, rank: int | None) -> tantivy.Query:
+        marks = (terms.stem_mark(stem, rank) for stem in sorted(stems))
+        queries = [tantivy.Query.term_query(terms.schema, "marks", mark) for mark in marks]
+        return tantivy.Query.const_score_query(both(queries), worth)
+
+    weights = [_NAME_WEIGHT, *[_STRONG_WEIGHT] * (terms.common - 1)]
+    more = [scored(worth * (weight - 1), rank) for rank, weight in enumerate(weights)]
+    return either([scored(worth, None), *more])
+
+
+def _named_by(
+    document: Document, stems: set[str], frequencies: Frequencies, vocabulary: Vocabulary
+) -> float:
+    """Return which part of the name of a document consists of stems, by how rare they are; of
+    several names the best."""
+    best = 0.0
+    for name in names_of(vocabulary, document):
+        parts = {stem_of(part) for run in chunks(name.rpartition(".")[2]) for part in split(run)}
+        total = sum(map(frequencies.rarity, parts))
+        if total:
+            best = max(best, sum(map(frequencies.rarity, parts & stems)) / total)
+    return best
