@@ -91,8 +91,8 @@ class Match:
 class Hit:
     """One entity found by a search.
 
-    `reason` explains its rank, and `use` is the part of the score that comes from how much the
-    entity is used, if the server sends them.
+    `reason` explains its rank, `use` is the part of the score that comes from how much the entity
+    is used, and `lacks` are words of the search that it does not have, if the server sends them.
     """
 
     urn: Urn
@@ -100,6 +100,7 @@ class Hit:
     score: float | None = None
     reason: str = dataclasses.field(default="", compare=False)
     use: float = dataclasses.field(default=0.0, compare=False)
+    lacks: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ class SearchPage:
     `unreadable` holds hits whose URN could not be parsed; they count for the position of the next
     page. `as_of` is when the answer was stored, if it comes from the cache, else `None`.
     `corrected` is the text that was searched instead, if a word of `text` occurs nowhere;
-    `suggested` is another text that the server suggests but did not search.
+    `suggested` is another text that the server suggests but did not search. `complete` is the
+    number of hits that have all `words` of the search, if others follow that have most of them.
     """
 
     text: str
@@ -165,6 +167,8 @@ class SearchPage:
     as_of: datetime | None = None
     corrected: str | None = None
     suggested: str | None = None
+    complete: int | None = None
+    words: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.hits)

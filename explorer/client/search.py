@@ -245,6 +245,7 @@ def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
         for entry in list_in(metadata, "explanations", "search")
     ]
     hits, unreadable = _hits(list_in(value, "entities", "search"), matches, explanations)
+    loosened = as_object(metadata.get("loosened") or {}, "search (how it is loosened)")
     return SearchPage(
         text,
         _number(value, "from", "search"),
@@ -255,6 +256,8 @@ def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
         as_of,
         _text_or_none(metadata.get("corrected")),
         _first_suggestion(metadata),
+        _number(loosened, "complete", "search") if loosened else None,
+        tuple(map(str, list_in(loosened, "words", "search"))),
     )
 
 
@@ -315,6 +318,7 @@ def _add_explanation(hit: Hit, explanation: Json) -> Hit:
         score=hit.score if score is None else score,
         reason=reason if isinstance(reason, str) else "",
         use=_float(explanation.get("use")) or 0.0,
+        lacks=tuple(map(str, list_in(explanation, "lacks", "search"))),
     )
 
 

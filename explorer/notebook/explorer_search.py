@@ -13,7 +13,7 @@ from explorer.notebook.view import EDITED
 from explorer.sessions.browse import Branch, Outline, OutlineRow
 from explorer.sessions.search import NO_NAMES, Results
 from explorer.views.chart import compact
-from explorer.views.search import FacetGroup, ResultRow, facet_value_label
+from explorer.views.search import FacetGroup, ResultRow, facet_value_label, loosened_label
 
 if TYPE_CHECKING:
     from explorer.client.records import Measures
@@ -132,6 +132,8 @@ def _describe_results(results: Results) -> str:
     if page.corrected:
         typed, corrected = in_quotes(query.text, _SHORT), in_quotes(page.corrected, _SHORT)
         parts.append(f"for {corrected}; nothing matches {typed}")
+    if loosened := loosened_label(page):
+        parts.append(loosened)
     if not results.entities:
         parts.append(NO_NAMES)
     return " · ".join(parts)

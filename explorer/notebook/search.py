@@ -39,6 +39,7 @@ from explorer.views.search import (
     facet_urns,
     facet_value_label,
     folder_table,
+    loosened_label,
     result_rows,
     search_table,
 )
@@ -330,6 +331,8 @@ class SearchResults(ShownTable, SearchPage):
         yield Title(self._title(), self._count())
         if self.corrected:
             yield Say(f"no match for «{self.text}»; these are the results for «{self.corrected}»")
+        if loosened := loosened_label(self):
+            yield Say(loosened)
         question = self.question
         fault = condition_fault(self.text, question.catalog.registry) if question else None
         if fault is not None:

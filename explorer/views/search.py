@@ -49,6 +49,8 @@ _FIRST_FACETS: Final = (
     *("glossaryTerms", "typeNames", "documented"),
 )
 _CONTEXT: Final = 10
+_MOST_LACKING: Final = 3
+_LONGEST_WORDS: Final = 80
 _BOOLEANS: Final = {"true": "yes", "false": "no"}
 
 
@@ -95,7 +97,8 @@ class ResultRow:
 
     `kind` is the platform's name for this kind of entity, else the entity type; `description` is
     the edited one if `is_edited`, else the ingested one. `deprecation` is the reason for the
-    deprecation, `None` if not deprecated. `measures` are its rows, use and last change, `None` if
+    deprecation, `None` if not deprecated. `lacks` are words of the search that it does not have.
+    `measures` are its rows, use and last change, `None` if
     they were not read. `use` is the part of the score that comes from use. If not `is_read`, only
     the URN is known.
     """
@@ -114,6 +117,7 @@ class ResultRow:
     score: float | None = None
     use: float = 0.0
     reason: str = ""
+    lacks: tuple[str, ...] = ()
     is_read: bool = True
 
     @property
@@ -123,11 +127,14 @@ class ResultRow:
 
     @property
     def states(self) -> tuple[str, ...]:
-        """The states that readers should know: draft, soft-deleted, deprecated."""
+        """The states that readers should know: draft, soft-deleted, deprecated, without a word of
+        the search."""
+        lacking = [*self.lacks[:_MOST_LACKING], *["…"][: len(self.lacks) > _MOST_LACKING]]
         states = {
             "draft": self.has_draft,
             "soft-deleted": self.is_removed,
             "deprecated": self.deprecation is not None,
+            f"without {', '.join(lacking)}": bool(lacking),
         }
         return tuple(label for label, is_so in states.items() if is_so)
 
@@ -214,6 +221,7 @@ def result_row(
         score=hit.score,
         use=hit.use,
         reason=hit.reason,
+        lacks=hit.lacks,
     )
 
 
@@ -232,6 +240,16 @@ def result_rows(
         )
         for hit in page
     )
+
+
+def loosened_label(page: "SearchPage") -> str:
+    """Return in words that some results have only most of the words; empty if all have all."""
+    if page.complete is None:
+        return ""
+    words = line(", ".join(page.words), _LONGEST_WORDS)
+    if page.complete:
+        return f"{page.complete:,} with all of: {words}; the others have most"
+    return f"nothing has all of: {words}; these have most"
 
 
 def sort_label(order: str, *, has_words: bool) -> str:

@@ -37,7 +37,7 @@ def _urn(name: str) -> Urn:
 
 def _aspects(name: str, table: Mapping[str, Any], *, documented: bool) -> dict[str, Any]:
     def column(path: str, words: str, type_: str) -> dict[str, Any]:
-        kind = {f"com.linkedin.schema.{_TYPES.get(type_, 'StringType')}": {}}
+        kind: dict[str, Any] = {f"com.linkedin.schema.{_TYPES.get(type_, 'StringType')}": {}}
         field = {"fieldPath": path, "nativeDataType": type_, "type": {"type": kind}}
         return {**field, "description": words} if documented else field
 

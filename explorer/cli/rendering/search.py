@@ -20,7 +20,7 @@ from explorer.client.records import Folder, Named, SearchPage
 from explorer.errors import NotFound
 from explorer.metadata.browse_paths import below_path
 from explorer.metadata.urn import Urn
-from explorer.views.search import ResultRow, result_rows
+from explorer.views.search import ResultRow, loosened_label, result_rows
 from explorer.views.table import TableColumn
 
 # Lines of the terminal reserved for the header, the totals and the next prompt.
@@ -333,6 +333,7 @@ def print_as_json(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
             "start": page.start,
             "total": page.total,
             "corrected": page.corrected,
+            "complete": page.complete,
             "hits": [_as_json(row) for row in result_rows(page, summaries)],
             "facets": {
                 facet.name: {value.value: value.count for value in facet.values}
@@ -462,6 +463,7 @@ def _as_json(row: ResultRow) -> dict[str, Any]:
         "edited": row.is_edited,
         "score": row.score,
         "reason": row.reason,
+        "lacks": list(row.lacks),
         "matched": [
             {"field": match.field, "value": match.value, "weight": match.weight}
             for match in row.matched
@@ -477,6 +479,8 @@ def _print_totals(page: SearchPage) -> None:
             Text("; showing results for "),
             line_text(page.corrected[:80]),
         )
+    if loosened := loosened_label(page):
+        note(line_text(loosened))
     if not page.total:
         if page.text == "*":
             note(Text("nothing found"))

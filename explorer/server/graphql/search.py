@@ -344,6 +344,9 @@ async def _results(info: Info, page: FoundPage, flags: Given) -> dict[str, Any]:
         "total": page.total,
         "facets": _facets(info, page.facets, flags),
         "suggestions": _suggestions(page),
+        "loosened": None
+        if page.complete is None
+        else {"complete": page.complete, "words": list(page.words)},
         "searchResults": [
             {
                 "entity": hit.urn,
@@ -356,6 +359,7 @@ async def _results(info: Info, page: FoundPage, flags: Given) -> dict[str, Any]:
                 "extraProperties": values.get(hit.urn, []),
                 "score": hit.score,
                 "reason": hit.reason or None,
+                "lacks": list(hit.lacks),
             }
             for hit in page.hits
         ],

@@ -53,7 +53,9 @@ GIVES_RESULTS = (
     "for its position, the weights of the matched fields in order), and the facets of the whole "
     "result, as searchResultMetadatas and aggregations (hasMore if a facet has more than the 100 "
     "values returned); metadata.corrected is the text that was searched for instead, if a word "
-    "of the query occurs nowhere"
+    "of the query occurs nowhere; where few entities have all words of the query, those that have "
+    "most follow, metadata.loosened has the number of the former (complete) and the words, and "
+    "the explanation of each of the latter the words that it lacks"
 )
 SORTING = (
     "In a sorted result, entities without a value come last; if an entity has several values, "
@@ -95,7 +97,9 @@ def search_value(query: SearchQuery, page: FoundPage, dialect: Dialect) -> dict[
         [{"name": field, "value": value} for field, value in hit.matched] for hit in page.hits
     ]
     hits = [(hit.urn, hit.score, fields) for hit, fields in zip(page.hits, matched, strict=True)]
-    corrected = {} if page.corrected is None else {"corrected": page.corrected}
+    said: dict[str, Any] = {} if page.corrected is None else {"corrected": page.corrected}
+    if page.complete is not None:
+        said["loosened"] = {"complete": page.complete, "words": list(page.words)}
     return {
         "numEntities": page.total,
         "pageSize": query.count,
@@ -110,6 +114,7 @@ def search_value(query: SearchQuery, page: FoundPage, dialect: Dialect) -> dict[
                     "use": hit.use,
                     "reason": hit.reason,
                     "weights": list(hit.weights),
+                    **({"lacks": list(hit.lacks)} if hit.lacks else {}),
                 }
                 for hit in page.hits
             ],
@@ -117,7 +122,7 @@ def search_value(query: SearchQuery, page: FoundPage, dialect: Dialect) -> dict[
                 {"name": facet.name, "aggregations": dict(facet.counts)} for facet in page.facets
             ],
             "aggregations": [_aggregation(facet) for facet in page.facets],
-            **corrected,
+            **said,
         },
     }
 

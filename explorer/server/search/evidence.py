@@ -140,9 +140,9 @@ class Evidence:
 
         At most 3 values per field, and 20 in all.
         """
-        if not self._compared and not self._searched:
+        if not self._compared and not self._searched and not self._stems:
             return ()
-        weights = self._weights(document) if self._searched else {}
+        weights = self._weights(document) if self._searched or self._stems else {}
         naming = self._vocabulary.naming(document.entity_type)
         candidates = [
             name

@@ -1,4 +1,5 @@
-"""Words that say how something is asked and not what is asked for, in four languages.
+"""Words that say how something is asked and not what is asked for, in four languages, and what
+everything in a catalog is.
 
 They are folded, without accents, as words are compared.
 """
@@ -6,14 +7,14 @@ They are folded, without accents, as words are compared.
 from collections.abc import Collection
 
 _ENGLISH = """
-a about above after again all also am an and any are as at be because been before being below
-between both but by can could did display do does doing down during each either every find for from
-further get give had has have having he her here hers him his how i if in into is it its itself just
-know let like list many may me more most much must my need no nor not now of off on once only or
-other our out over own per please s same see select shall she should show so some such t tell than
-that the their them then there these they this those through to too under until up us very want was
-we were what when where whether which while who whom whose why will with within without would you
-your
+a about above column columns dataset datasets table tables after again all also am an and any are as
+at be because been before being below between both but by can could did display do does doing down
+during each either every find for from further get give had has have having he her here hers him his
+how i if in into is it its itself just know let like list many may me more most much must my need no
+nor not now of off on once only or other our out over own per please s same see select shall she
+should show so some such t tell than that the their them then there these they this those through to
+too under until up us very want was we were what when where whether which while who whom whose why
+will with within without would you your
 """
 _GERMAN = """
 aber alle allem allen aller alles als also am an andere anderen auch auf aus bei beim bin bis bist

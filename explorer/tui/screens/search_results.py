@@ -18,7 +18,14 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, line, line_text, marked, padded, preview
 from explorer.tui.screens.label_choice import BulkLabelsRequested
 from explorer.tui.widgets.rows import MARK, Rows
-from explorer.views.search import FacetGroup, FacetRow, MatchedField, ResultRow, sort_label
+from explorer.views.search import (
+    FacetGroup,
+    FacetRow,
+    MatchedField,
+    ResultRow,
+    loosened_label,
+    sort_label,
+)
 
 if TYPE_CHECKING:
     from explorer.client.records import Hit
@@ -322,11 +329,13 @@ def draw_result(
 
 
 def _states(row: ResultRow) -> Text:
-    """Return the marks before the description: a draft, deprecated, soft-deleted."""
+    """Return the marks before the description: draft, deprecated, soft-deleted, and the words that
+    it lacks."""
     styles = {"draft": "reverse", "soft-deleted": "bold reverse", "deprecated": "bold"}
     states = Text()
     for label in row.states:
-        states.append(f" {label} ", styles[label]).append(" ")
+        style = styles.get(label)
+        states.append(label if style is None else f" {label} ", style or "dim italic").append(" ")
     return states
 
 
@@ -350,6 +359,8 @@ def count_line(
     if results.corrected is not None:
         typed, corrected = (in_quotes(words, _SHOWN) for words in results.corrected)
         text.append(f" for {corrected}; nothing matches {typed}", "bold")
+    if loosened := loosened_label(results.page):
+        text.append(f" · {loosened}", "bold")
     if marked:
         text.append(f" · {marked:,} marked: t T O D ! L", "bold")
     if row_range is not None:

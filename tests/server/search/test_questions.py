@@ -188,3 +188,11 @@ def test_each_hit_is_listed_once_and_what_is_said_of_it_is_true(
             alone = {found.urn for found in search(shop, word).hits}
             assert (hit.urn in alone) is (word not in hit.lacks)
         assert all(word in hit.reason for word in {*words} - {*hit.lacks, "of", "the", "how"})
+
+
+def test_what_matched_is_said_of_each_hit(shop: SearchEngine, search: Search) -> None:
+    page = search(shop, "how many orders per customer", types=("dataset",))
+    matched = {name_of(hit): dict(hit.matched) for hit in page.hits}
+    assert matched["orders"]["fieldPaths"] == "customer_id"
+    assert matched["orders"]["id"] == "orders"
+    assert matched["customer"]["fieldPaths"] == "customer_id"
