@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 from explorer.version import __version__
 
 if TYPE_CHECKING:
-    from explorer.notebook import AsyncCatalog, Catalog
+    from explorer.notebook.catalog import AsyncNotebookCatalog as AsyncCatalog
+    from explorer.notebook.catalog import NotebookCatalog as Catalog
 
 __all__ = ["AsyncCatalog", "Catalog", "__version__"]
 
 # Every command imports this package, so its classes are imported when they are first used.
-_HOMES = dict.fromkeys(("AsyncCatalog", "Catalog"), "explorer.notebook")
+_CLASSES = {"AsyncCatalog": "AsyncNotebookCatalog", "Catalog": "NotebookCatalog"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _CLASSES:
+        return getattr(import_module("explorer.notebook.catalog"), _CLASSES[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -5,6 +5,11 @@ from explorer.client import AsyncCatalog, Catalog
 with Catalog("http://localhost:8080") as catalog:
     table = catalog.entity("urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)")
 
+`explorer.AsyncCatalog` and `explorer.Catalog`, for notebooks and scripts, are these two with
+results that show themselves: they are opened in the same way and have the same methods, whose
+results are these records with more to them, such as `.df`. Code below the front ends uses these,
+which send no request for what is only shown.
+
 The types of all parameters and results are here or in `explorer.metadata`.
 """
 

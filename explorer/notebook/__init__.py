@@ -5,13 +5,10 @@
 
 from typing import TYPE_CHECKING
 
-from explorer.notebook.catalog import AsyncNotebookCatalog as AsyncCatalog
-from explorer.notebook.catalog import NotebookCatalog as Catalog
-
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["AsyncCatalog", "Catalog", "load_ipython_extension"]
+__all__ = ["load_ipython_extension"]
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:

@@ -54,11 +54,15 @@ def test_importing_the_package_loads_nothing_heavy(code: str) -> None:
     assert loaded_by(code) == ([], "")
 
 
-def test_the_package_offers_the_catalog_that_shows_itself() -> None:
+def test_the_package_offers_the_client_with_results_that_show_themselves() -> None:
     import explorer
-    from explorer.notebook import Catalog
+    from explorer import client, notebook
 
-    assert explorer.Catalog is Catalog
+    for name in ("Catalog", "AsyncCatalog"):
+        offered = getattr(explorer, name)
+        assert issubclass(offered, getattr(client, name))
+        assert offered.__init__ is getattr(client, name).__init__
+        assert not hasattr(notebook, name)
     assert "Catalog" in dir(explorer)
     with pytest.raises(AttributeError, match="Catalogue"):
         _ = explorer.Catalogue
