@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import inspect
 import os
 import threading
 import time
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from explorer.client import AsyncCatalog, Catalog
-from explorer.client.blocking_face import blocking_iterator
+from explorer.client.blocking_face import blocking_iterator, run_through
 from explorer.errors import Misuse
 
 
@@ -73,6 +74,19 @@ def test_whoever_asks_while_it_is_closed_is_told_so_and_waits_for_nothing() -> N
         for thread in threads:
             thread.join(120)
         assert len(told) == len(threads)
+
+
+def test_what_a_closed_client_is_asked_through_another_face_is_ended_too() -> None:
+    catalog = Catalog(transport=Silent())
+    catalog.close()
+
+    async def run(work: Any) -> Any:
+        return await work
+
+    work = catalog.core.info()
+    with pytest.raises(Misuse):
+        run_through(catalog, run).wait(work)
+    assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED
 
 
 def test_two_threads_may_close_it_at_once() -> None:
