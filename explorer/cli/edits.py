@@ -1176,7 +1176,7 @@ def _set_status(
             "urn": str(change.urn),
             "was_removed": change.was_removed,
             "removed": change.removed,
-            "written": change.written,
+            "written": change.is_changed,
         }
         for change in changes
     ]
@@ -1224,7 +1224,7 @@ def _deletion_plan_as_json(planned: PlannedDeletion) -> dict[str, Any]:
 def _deletion_as_json(found: Deletion, versions: int | None, points: int | None) -> dict[str, Any]:
     return {
         "urn": str(found.urn),
-        "done": found.done,
+        "done": found.is_deleted,
         "versions": versions,
         "points": points,
         "references": found.reference_count,

@@ -381,11 +381,11 @@ class EditMethods(ConditionalWrites):
         stored = await self._read_stored(urn, "status")
         was = stored.value("status").get("removed") is True
         if dry_run or was == removed:
-            return StatusChange(urn, was, removed, written=False)
+            return StatusChange(urn, was, removed, is_changed=False)
         change = self._rewrite(urn, "status", lambda status: {**status, "removed": removed})
         before, after = ("shown", "hidden") if removed else ("hidden", "shown")
         await self._save_edit(change, Edit.now(urn, "status", before, after))
-        return StatusChange(urn, was, removed, written=True)
+        return StatusChange(urn, was, removed, is_changed=True)
 
     def _expect(
         self, target: EditTarget, stored: Stored, base: Held, after: Held

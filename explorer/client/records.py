@@ -875,12 +875,12 @@ class Rollback:
     """What rolling back a run did, or would do.
 
     `aspects` is the number of aspects set back, `entities` the number of entities deleted with all
-    their aspects, `touched` the number of those that others have written to since.
+    their aspects, `changed_since` the number of those that others have written to since.
     """
 
     aspects: int
     entities: int
-    touched: int = 0
+    changed_since: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -897,13 +897,13 @@ class Run:
 class StatusChange:
     """Whether an entity was soft-deleted before, and whether it is now.
 
-    In a dry run `removed` is what it would become. `written` is true if something changed.
+    In a dry run `removed` is what it would become. `is_changed` is true if something changed.
     """
 
     urn: Urn
     was_removed: bool
     removed: bool
-    written: bool
+    is_changed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -917,7 +917,7 @@ class EntityReference:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """The result of permanently deleting an entity; `done` is false for a dry run.
+    """The result of permanently deleting an entity; `is_deleted` is false for a dry run.
 
     `versions` and `points` are the numbers of deleted versions and points. `reference_count` is the
     number of entities that refer to this one, `references` lists at most 100 of them; both are
@@ -925,7 +925,7 @@ class Deletion:
     """
 
     urn: Urn
-    done: bool
+    is_deleted: bool
     versions: int = 0
     points: int = 0
     reference_count: int | None = None

@@ -259,7 +259,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                 return await self._undo_labels(done, LABEL_KINDS[done.what], force=force)
             case "status":
                 change = await self._set_removed(done.urn, done.before == "hidden", dry_run=False)
-                was = done.after if change.written else done.before
+                was = done.after if change.is_changed else done.before
                 return Edit.now(done.urn, "status", was, done.before)
             case "path":
                 return await self._undo_move(done, force=force)

@@ -448,7 +448,7 @@ class NotebookCatalog(SearchCatalog):
             reading = self._reading_names = self.begin(self.reader.learn_names())
         with suppress(CatalogError, futures.TimeoutError, futures.CancelledError):
             reading.result(_COMPLETION_SECONDS)
-        return self.reader.known.offered()
+        return self.reader.known_names.offered()
 
     def explore(
         self, text: str = "", *, filter: str = "", urn: str | Urn | None = None
@@ -494,7 +494,7 @@ class NotebookCatalog(SearchCatalog):
 
         def learn() -> None:
             fresh = list(names_of_existing(self.summaries(waiting).values()))
-            self.reader.known.learn(fresh)
+            self.reader.known_names.learn(fresh)
             entries.extend(fresh)
             waiting.clear()
 
@@ -504,7 +504,7 @@ class NotebookCatalog(SearchCatalog):
                 if len(waiting) == _NAMES_AT_ONCE:
                     learn()
         learn()
-        return Names(tuple(entries), pages.total, len(self.reader.known))
+        return Names(tuple(entries), pages.total, len(self.reader.known_names))
 
     def columns(
         self, name: str, *, filter: Filter | str | None = None, limit: int = 1_000
@@ -633,7 +633,7 @@ class NotebookCatalog(SearchCatalog):
 
         Example: `cat.last_seen(urn, column="order_id")`
         """
-        return self.reader.seen.of(Urn.parse(urn), column)
+        return self.reader.seen_texts.of(Urn.parse(urn), column)
 
 
 def _in_thread(
@@ -680,7 +680,7 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
         request."""
         catalog = NotebookCatalog.__new__(NotebookCatalog)
         catalog._open(self._connect)  # noqa: SLF001 - the two faces of one client
-        catalog.reader.known, catalog.reader.seen = self.known, self.seen
+        catalog.reader.known_names, catalog.reader.seen_texts = self.known_names, self.seen_texts
         return catalog
 
     async def close(self) -> None:
@@ -723,7 +723,7 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
 
     def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
         """As `Catalog.last_seen`; no request."""
-        return self.seen.of(Urn.parse(urn), column)
+        return self.seen_texts.of(Urn.parse(urn), column)
 
 
 def _to_display(result: object, catalog: NotebookCatalog) -> object:

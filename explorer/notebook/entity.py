@@ -1048,7 +1048,7 @@ class EntityReader:
         """Set the client, and what returns the catalog that results use for further requests, which
         is called for each result."""
         self._plain, self._blocking = plain, blocking
-        self.known, self.seen = KnownNames(), TextsSeen()
+        self.known_names, self.seen_texts = KnownNames(), TextsSeen()
 
     async def urn_of(self, name: str | Urn, *types: str) -> Urn:
         """Return the URN of the entity with a name, of any entity type or of some; a URN is
@@ -1068,7 +1068,7 @@ class EntityReader:
         page = await self._plain.search(name, entity=types or None, count=MOST_COMPARED)
         entities = await self.summed_up(hit.urn for hit in page)
         names = {urn: entity.name for urn, entity in entities.items()}
-        matching = self.known.urns_named(name)
+        matching = self.known_names.urns_named(name)
         names |= {urn: name for urn in matching if not types or urn.entity_type in types}
         return only_named(name, types, names)
 
@@ -1087,12 +1087,20 @@ class EntityReader:
         if aspects is None and plain_entity.exists:
             with suppress(InvalidInput, NotFound, ServerFault):
                 health = await self._plain.health(plain_entity.urn)
-        entity = _entity(
-            plain_entity, summaries, self._blocking(), is_complete=aspects is None, health=health
+        entity = EntityPage(
+            plain_entity.urn,
+            plain_entity.aspects,
+            plain_entity.as_of,
+            catalog=self._blocking(),
+            names={urn: summary.name for urn, summary in summaries.items()},
+            is_complete=aspects is None,
+            health=health,
         )
-        self.known.learn(names_of_existing([entity]))
+        self.known_names.learn(names_of_existing([entity]))
         if entity.is_complete:
-            _see(self.seen, entity)
+            # An aspect that cannot be parsed is reported when it is accessed.
+            with suppress(ServerFault):
+                self.seen_texts.see(entity)
         return entity
 
     async def read_named(self, name: str | Urn) -> EntityPage:
@@ -1105,7 +1113,10 @@ class EntityReader:
 
         Example: `cat.dataset(urn)`
         """
-        return await self.entity(_dataset(urn))
+        target = _parse_urn(urn)
+        if target.entity_type != "dataset":
+            raise InvalidInput(f"{target} is a {target.entity_type}, not a dataset; use entity()")
+        return await self.entity(target)
 
     async def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
         """Return what a row about each entity shows. One request per hundred; can be interrupted.
@@ -1113,7 +1124,7 @@ class EntityReader:
         Example: `cat.summed_up(cat.search("orders").urns)`
         """
         entities = await self._plain.summaries(urns)
-        self.known.learn(names_of_existing(entities.values()))
+        self.known_names.learn(names_of_existing(entities.values()))
         return entities
 
     async def unknown_label(self, name: str, types: Sequence[str]) -> NotFound:
@@ -1200,26 +1211,6 @@ def _urns_of_entity(entity: read.Entity) -> tuple[Urn, ...]:
     return tuple(dict.fromkeys(urns))
 
 
-def _entity(
-    found: read.Entity,
-    summaries: Mapping[Urn, read.Entity],
-    catalog: EntityCatalog,
-    *,
-    is_complete: bool,
-    health: Health | None,
-) -> EntityPage:
-    names = {urn: entity.name for urn, entity in summaries.items()}
-    return EntityPage(
-        found.urn,
-        found.aspects,
-        found.as_of,
-        catalog=catalog,
-        names=names,
-        is_complete=is_complete,
-        health=health,
-    )
-
-
 def _parse_urn(urn: str | Urn) -> Urn:
     if isinstance(urn, str) and not urn.startswith("urn:"):
         short_urn = line(urn, 100)
@@ -1227,16 +1218,3 @@ def _parse_urn(urn: str | Urn) -> Urn:
             f"{short_urn!r} is not a URN; cat[{short_urn!r}] finds an entity by its name"
         )
     return Urn.parse(urn)
-
-
-def _dataset(urn: str | Urn) -> Urn:
-    target = _parse_urn(urn)
-    if target.entity_type != "dataset":
-        raise InvalidInput(f"{target} is a {target.entity_type}, not a dataset; use entity()")
-    return target
-
-
-def _see(texts_seen: TextsSeen, entity: read.Entity) -> None:
-    # An aspect that cannot be parsed is reported when it is accessed.
-    with suppress(ServerFault):
-        texts_seen.see(entity)

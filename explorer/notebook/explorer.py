@@ -404,7 +404,7 @@ class ExplorerSession:
         self._show("find", self._search_state())
         if results is None:
             return
-        self.catalog.reader.known.learn(names_of_existing(results.entities.values()))
+        self.catalog.reader.known_names.learn(names_of_existing(results.entities.values()))
         if self._treeless:
             # The server answers again.
             self.plant()

@@ -508,7 +508,7 @@ class SearchReader(EntityReader):
         counted = facet_urns(page.facets, _NAMED_VALUES)
         known_entities = await read_entities(self._plain, page, counted)
         entities = known_entities or {}
-        self.known.learn(names_of_existing(entities.values()))
+        self.known_names.learn(names_of_existing(entities.values()))
         summaries = {urn: entities[urn] for urn in urns if urn in entities}
         names = {str(urn): entities[urn].name for urn in counted if urn in entities}
         is_whole = known_entities is not None
@@ -525,7 +525,7 @@ class SearchReader(EntityReader):
         Example: `cat.browse("/prod/snowflake")`
         """
         page = await self._plain.browse(path, entity=entity, start=start, count=count)
-        self.known.learn((entity.urn, entity.name) for entity in page.entities)
+        self.known_names.learn((entity.urn, entity.name) for entity in page.entities)
         return _make_folder(page, entity, self._blocking())
 
 

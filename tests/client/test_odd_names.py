@@ -30,7 +30,7 @@ def test_an_entity_of_an_odd_name_is_written_read_and_found(client: Any, name: A
     for tag in TAGS:
         assert urn in [edge.urn for edge in client.related(tag, "INCOMING", ["TaggedWith"])]
     assert [one.urn for one in client.changes(urns=[urn], limit=1)] == [urn]
-    assert client.delete(urn).done
+    assert client.delete(urn).is_deleted
     with pytest.raises(NotFound):
         client.aspect(urn, "datasetProperties")
 

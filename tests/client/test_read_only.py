@@ -132,8 +132,8 @@ def test_every_method_is_known_to_read_or_to_write() -> None:
 
 def test_what_would_happen_may_still_be_asked(site: Site) -> None:
     with Catalog(site.address, read_only=True) as catalog:
-        assert not catalog.soft_delete(TABLE, dry_run=True).written
-        assert not catalog.delete(TABLE, dry_run=True).done
+        assert not catalog.soft_delete(TABLE, dry_run=True).is_changed
+        assert not catalog.delete(TABLE, dry_run=True).is_deleted
         catalog.roll_back("readonly-run", dry_run=True)
         assert catalog.search("*", count=1).hits
         assert catalog.graphql("{ me { corpUser { urn } } }")

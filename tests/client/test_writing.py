@@ -205,12 +205,12 @@ def test_a_run_is_listed_and_taken_back(client: Any, table: Any) -> None:
 
 def test_a_soft_deleted_entity_comes_back_with_all_it_had(client: Any, table: Any) -> None:
     would = client.soft_delete(table, dry_run=True)
-    assert (would.was_removed, would.removed, would.written) == (False, True, False)
+    assert (would.was_removed, would.removed, would.is_changed) == (False, True, False)
     assert not client.entity(table).removed
-    assert client.soft_delete(table).written
+    assert client.soft_delete(table).is_changed
     assert client.entity(table).removed
     assert client.entity(table).ingested_description == "Orders"
-    assert not client.soft_delete(table).written
+    assert not client.soft_delete(table).is_changed
     assert client.restore(table).was_removed
     assert not client.entity(table).removed
 
@@ -233,11 +233,11 @@ def test_deleting_tells_who_points_there_before_it_does(client: Any, table: Any)
     client.put(LABEL, "tagProperties", {"name": "writing"})
     client.put(table, None, GlobalTags((TagAssociation(str(LABEL)),)))
     would = client.delete(LABEL, dry_run=True)
-    assert (would.done, would.reference_count) == (False, 1)
+    assert (would.is_deleted, would.reference_count) == (False, 1)
     assert [(one.urn, one.aspect) for one in would.references] == [(table, "globalTags")]
     assert client.entity(LABEL).exists
     did = client.delete(LABEL)
-    assert did.done
+    assert did.is_deleted
     assert did.versions >= 1
     assert not client.entity(LABEL).exists
     assert client.entity(table).tags == (LABEL,)

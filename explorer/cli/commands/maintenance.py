@@ -478,8 +478,8 @@ def remove(target: Target, *, yes: bool) -> None:
 
 def _describe_counts(rollback: "Rollback") -> str:
     counts = f"{rollback.aspects:,} aspects, {rollback.entities:,} entities"
-    if rollback.touched:
-        counts += f" ({rollback.touched:,} of them edited since)"
+    if rollback.changed_since:
+        counts += f" ({rollback.changed_since:,} of them edited since)"
     return counts
 
 
