@@ -104,9 +104,8 @@ def serve(
         from explorer.server.access_log import AccessLog
         from explorer.server.app import Service
         from explorer.server.data_directory import bootstrap_proposals, open_catalog
-        from explorer.server.process import limit_arenas, listen_on_tcp, run
+        from explorer.server.process import listen_on_tcp, run
 
-        limit_arenas()
         listener = listen_on_tcp(host, port)
         with listener:
             registry = load_registry(registry_file)
@@ -167,9 +166,8 @@ def serve_embedded(
         from explorer.server.app import Service
         from explorer.server.authentication import Gate
         from explorer.server.data_directory import open_catalog
-        from explorer.server.process import limit_arenas, listen_on_socket, listen_on_tcp, run
+        from explorer.server.process import listen_on_socket, listen_on_tcp, run
 
-        limit_arenas()
         path = socket_path(data_dir)
         catalog = open_catalog(data_dir, load_registry())
         try:

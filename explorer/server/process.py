@@ -7,7 +7,6 @@ after a response.
 """
 
 import asyncio
-import ctypes
 import errno
 import gc
 import os
@@ -20,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import msgspec
 import uvicorn
@@ -34,7 +33,6 @@ from uvicorn.protocols.http.httptools_impl import (
 from explorer.errors import InUse, Misconfigured, ServerFault, StorageFault
 from explorer.server.app import HAS_LEFT, Service
 from explorer.server.failures import error_body
-from explorer.server.routes.status import resident_bytes
 
 _LINGER_SECONDS = 2.0
 
@@ -301,11 +299,9 @@ _BACKLOG = 512
 # File descriptors besides those of the counted connections: of the store, of the index, and of a
 # whole backlog of connections, which may be accepted at once before any of them is counted.
 _OTHER_FILES = _BACKLOG + 256
-_LONGEST_COLLECTION_SECONDS = 0.03
-_RECLAIM_SECONDS = 3600.0
-_GROWTH_BYTES = 128_000_000
-_TICKS_A_SECOND = 10
-_QUIET_SECONDS = 5.0
+# A full collection of garbage, 0.1 to 0.3 s in which every request waits, comes after a hundred
+# times as many new objects: once, not five times, while 1,500 datasets are loaded and searched.
+_YOUNG_OBJECTS = 20_000
 
 
 def listen_on_tcp(host: str, port: int) -> socket.socket:
@@ -392,23 +388,12 @@ def run(
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
     server = _Server(config, service, ready, leaving, idle_seconds)
-    with Heap() as heap, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        server.heap = heap
+    gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[listener]))
     if service.catalog.store.has_died:
         raise ServerFault("the service stopped because its writer failed; see its log")
-
-
-def limit_arenas() -> None:
-    """Have all threads share two malloc arenas, if the C library is glibc.
-
-    By default up to eight threads per processor get an arena each, and every arena keeps the memory
-    freed in it. After loads over HTTP into a catalog of 10,000 datasets the service held 268 MB
-    that way, and 125 MB with two arenas. Call it before the threads are started.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    if mallopt is not None:
-        mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 def _limits() -> ConnectionLimits:
@@ -432,76 +417,6 @@ def _limits() -> ConnectionLimits:
     return msgspec.structs.replace(limits, connections=max(soft - _OTHER_FILES, 64))
 
 
-# From glibc's malloc.h.
-_M_ARENA_MAX = -8
-_ARENAS = 2
-_YOUNG_OBJECTS = 20_000
-
-
-class Heap:
-    """A context manager that keeps the pauses of the garbage collector short while many objects are
-    alive.
-
-    A full collection visits every object and blocks all threads, for 0.2 to 0.4 seconds with 20,000
-    datasets in memory. Objects that survive a collection longer than `longest_seconds` are frozen
-    (`gc.freeze`), so that later collections skip them. Frozen garbage stays until `reclaim`, which
-    is due once an hour, and when the process has grown by `growth_bytes` or by half if that is
-    more. It runs at the next quiet moment, or at once when the growth is twice that.
-
-    The youngest generation is collected every 20,000 objects instead of every 700: one batch of
-    changes has more than 700 values, and searching them for garbage took 0.2 ms per dataset.
-    """
-
-    def __init__(
-        self,
-        longest_seconds: float = _LONGEST_COLLECTION_SECONDS,
-        growth_bytes: int = _GROWTH_BYTES,
-    ) -> None:
-        self._longest_seconds = longest_seconds
-        self._growth_bytes = growth_bytes
-        self._began = 0.0
-        self._reclaimed = time.monotonic()
-        self._bytes_then = 0
-
-    def __enter__(self) -> Self:
-        gc.freeze()
-        self._thresholds = gc.get_threshold()
-        gc.set_threshold(_YOUNG_OBJECTS, *self._thresholds[1:])
-        gc.callbacks.append(self._on_collection)
-        self._bytes_then = resident_bytes() or 0
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        gc.callbacks.remove(self._on_collection)
-        gc.set_threshold(*self._thresholds)
-        gc.unfreeze()
-
-    def reclaim_when_due(self, *, quiet: bool) -> None:
-        """Collect frozen garbage if it is due; `quiet` means that no request has come for a
-        while."""
-        grown = (resident_bytes() or 0) - self._bytes_then
-        most = max(self._growth_bytes, self._bytes_then // 2)
-        is_late = time.monotonic() - self._reclaimed > _RECLAIM_SECONDS
-        if (quiet and is_late) or grown > most * (1 if quiet else 2):
-            self.reclaim()
-
-    def reclaim(self) -> None:
-        """Collect all garbage, including frozen objects."""
-        gc.unfreeze()
-        gc.collect()
-        gc.freeze()
-        self._reclaimed = time.monotonic()
-        self._bytes_then = resident_bytes() or 0
-
-    def _on_collection(self, phase: str, info: dict[str, int]) -> None:
-        if phase == "start":
-            self._began = time.perf_counter()
-            return
-        took = time.perf_counter() - self._began
-        if info["generation"] == 2 and took > self._longest_seconds:
-            gc.freeze()
-
-
 class _Server(uvicorn.Server):
     """uvicorn's server, with callbacks at the start and the stop. It stops when idle, or when the
     writer of the store has died."""
@@ -515,13 +430,12 @@ class _Server(uvicorn.Server):
         idle_seconds: float | None,
     ) -> None:
         super().__init__(config)
-        self.heap: Heap | None = None
         self._service = service
         self._ready = ready
         self._leaving = leaving
         self._idle_seconds = idle_seconds
         self._total_requests = 0
-        self._last_request = self._last_busy = time.monotonic()
+        self._last_busy = time.monotonic()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -556,11 +470,9 @@ class _Server(uvicorn.Server):
         now, state = time.monotonic(), self.server_state
         if state.total_requests != self._total_requests:
             self._total_requests = state.total_requests
-            self._last_request = self._last_busy = now
+            self._last_busy = now
         elif state.tasks or self._service.catalog.is_preparing:
             self._last_busy = now
-        if self.heap is not None and counter % _TICKS_A_SECOND == 0:
-            self.heap.reclaim_when_due(quiet=now - self._last_request > _QUIET_SECONDS)
         if self._idle_seconds is not None and now - self._last_busy > self._idle_seconds:
             return True
         return await super().on_tick(counter)

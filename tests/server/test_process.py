@@ -1,9 +1,7 @@
 """The service as a process: what survives a kill, what is seeded, and when it leaves."""
 
-import gc
 import json
 import os
-import platform
 import signal
 import socket
 import sqlite3
@@ -11,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import copytree, rmtree
@@ -30,7 +27,6 @@ from explorer.sample import SAMPLE_RUN_ID
 from explorer.server import serve
 from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import open_catalog
-from explorer.server.process import Heap
 from explorer.server.search.query import SearchQuery
 
 Run = Callable[..., subprocess.Popen[str]]
@@ -311,77 +307,3 @@ def test_an_index_that_is_lost_or_of_another_catalog_is_made_again(
     other = open_catalog(tmp_path / "other", load_registry())
     assert other.index.search(wanted).total == 0
     other.close()
-
-
-class Cycle:
-    """Garbage that only a collection frees."""
-
-    def __init__(self) -> None:
-        self.itself = self
-
-
-def test_what_survives_a_long_collection_is_not_visited_again() -> None:
-    with Heap(longest_seconds=0):
-        held = [[number] for number in range(50_000)]
-        gc.collect()
-        assert gc.get_freeze_count() > len(held)
-        assert len(gc.get_objects()) < len(held)
-    assert gc.get_freeze_count() == 0
-
-
-def test_a_short_collection_freezes_nothing_more() -> None:
-    with Heap(longest_seconds=3600):
-        before = gc.get_freeze_count()
-        held = [[number] for number in range(1_000)]
-        gc.collect()
-        assert gc.get_freeze_count() - before < len(held)
-
-
-@pytest.mark.parametrize(("quiet", "enough"), [(True, 60_000_000), (False, 110_000_000)])
-def test_frozen_garbage_is_freed_when_the_process_grew(
-    quiet: bool, enough: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    resident = 100_000_000
-    monkeypatch.setattr("explorer.server.process.resident_bytes", lambda: resident)
-    with Heap(longest_seconds=0, growth_bytes=10_000_000) as heap:
-        cycle: Cycle | None = Cycle()
-        garbage = weakref.ref(cycle)
-        gc.collect()
-        cycle = None
-        gc.collect()
-        resident += enough - 20_000_000
-        heap.reclaim_when_due(quiet=quiet)
-        assert garbage() is not None, "there is no need yet"
-        resident += 20_000_000
-        heap.reclaim_when_due(quiet=quiet)
-        assert garbage() is None
-
-
-_ARENAS_CODE = """\
-import ctypes, threading
-from explorer.server.process import limit_arenas
-limit_arenas()
-libc = ctypes.CDLL(None)
-libc.malloc.restype = ctypes.c_void_p
-together = threading.Barrier(12)
-def allocate():
-    libc.malloc(1000)
-    together.wait()
-threads = [threading.Thread(target=allocate) for _ in range(12)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-libc.fdopen.restype = ctypes.c_void_p
-libc.malloc_info.argtypes = (ctypes.c_int, ctypes.c_void_p)
-libc.malloc_info(0, libc.fdopen(1, b"w"))
-libc.fflush(None)
-"""
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="arenas are glibc's")
-def test_the_threads_of_a_service_share_two_arenas() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", _ARENAS_CODE], capture_output=True, text=True, check=True
-    )
-    assert 1 <= ran.stdout.count("<heap nr=") <= 2

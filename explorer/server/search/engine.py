@@ -6,9 +6,7 @@ in Rust. On damaged files it raises `ValueError` or panics; a panic arrives as
 This module raises both as `EngineFailed`.
 """
 
-import ctypes
 import json
-import os
 import struct
 import zlib
 from pathlib import Path
@@ -141,16 +139,6 @@ class IndexWriter:
         """Wait for running merges and release the directory."""
         with boundary:
             self._writer.wait_merging_threads()
-
-
-def release_memory() -> None:
-    """Return freed memory to the operating system, where the C library is glibc.
-
-    glibc keeps what a commit has freed, about 100 MB after a bulk load. Takes some milliseconds.
-    """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-    if trim is not None:
-        trim(0)
 
 
 def is_too_wide(error: BaseException) -> bool:

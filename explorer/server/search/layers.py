@@ -35,7 +35,6 @@ from explorer.server.search.engine import (
     Searcher,
     boundary,
     find_index_damage,
-    release_memory,
 )
 from explorer.server.search.entries import EntryWorker, make_entry
 from explorer.server.search.fields import REMOVED, Vocabulary
@@ -844,7 +843,7 @@ class Layers:
             while not self._is_closing:
                 due_in = self._due_in_seconds()
                 if due_in is not None and due_in <= 0:
-                    return self._drain_pending
+                    return self.drain
                 if self._is_deferred:
                     chunk_in = self._changed_at + _CHUNK_SECONDS - time.monotonic()
                     if len(self._queued) >= _CHUNK or chunk_in <= 0:
@@ -852,12 +851,6 @@ class Layers:
                     due_in = chunk_in if due_in is None else min(due_in, chunk_in)
                 self._changed.wait(due_in)
             return None
-
-    def _drain_pending(self) -> None:
-        is_many = len(self._pending) > _FEW
-        self.drain()
-        if is_many:
-            release_memory()
 
     def _write_deferred(self) -> None:
         with self._writing:
