@@ -94,7 +94,6 @@ class CheckedProposal(Struct, frozen=True):
             system,
             run,
             edges,
-            value,
         )
 
     def point(self, now_millis: int) -> TimeseriesDocument:

@@ -136,7 +136,7 @@ class Projection:
         begin = use_from()
         for urn in sorted(changes.touched | used | moved | self._behind):
             parsed = Urn.parse(urn)
-            values = transaction.contents(urn) or _read_values(transaction, urn)
+            values = _read_values(transaction, urn)
             if urn in changes.touched:
                 self._place(transaction, parsed, values)
                 if parsed.entity_type == _PROPERTY:

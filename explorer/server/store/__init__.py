@@ -123,8 +123,7 @@ class RunRow(Struct, frozen=True):
 class Write(Struct, frozen=True):
     """A versioned aspect to be written.
 
-    `run` is the run id, `None` if no run was named. `content` is the parsed JSON of `value`, `None`
-    if the caller does not have it.
+    `run` is the run id, `None` if no run was named.
     """
 
     urn: str
@@ -136,7 +135,6 @@ class Write(Struct, frozen=True):
     system: bytes
     run: str | None = None
     edges: tuple[StoredEdge, ...] = ()
-    content: Any = None
 
 
 class TimeseriesDocument(Struct, frozen=True):
@@ -567,13 +565,6 @@ class Transaction(Reader, Protocol):
         observation are stored. The version number in the system metadata increases by one with
         every value of the aspect, and continues after the aspect or its entity was removed. So does
         the time: it is later than that of any value before, whatever the clock says.
-        """
-
-    def contents(self, urn: str) -> Mapping[str, Any] | None:
-        """Return the parsed values of an entity's aspects by name; they must not be modified.
-
-        Returns `None` unless this transaction created the entity and all parsed values are in
-        memory.
         """
 
     def append(self, document: TimeseriesDocument) -> bool:

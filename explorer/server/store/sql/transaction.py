@@ -1,7 +1,7 @@
 """The statements that change the tables: aspects, edges, documents, removal, the browse tree, the
 change log."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from operator import attrgetter
 from typing import Any
@@ -191,16 +191,14 @@ _NOT_IN_LOG = 'v.id < (SELECT coalesce(min("offset"), 4611686018427387904) FROM 
 class NewEntity:
     """An entity that this transaction created.
 
-    `contents` has the parsed values of its aspects, `None` for those of which only the stored form
-    is at hand. `last_versions` has the last version numbers of aspects from before an earlier
-    removal of the entity. `has_documents` says whether documents were added to it.
+    `last_versions` has the last version numbers of aspects from before an earlier removal of the
+    entity. `has_documents` says whether documents were added to it.
     """
 
-    __slots__ = ("aspects", "contents", "has_documents", "last_versions")
+    __slots__ = ("aspects", "has_documents", "last_versions")
 
     def __init__(self, last_versions: dict[str, int]) -> None:
         self.aspects: dict[str, StoredAspect] = {}
-        self.contents: dict[str, Any] = {}
         self.last_versions = last_versions
         self.has_documents = False
 
@@ -303,10 +301,6 @@ class SqlTransaction(SqlSnapshot):
                     self._cache.aspects.put(urn, name, by_name.get(name))
             aspects_by_urn |= stored
         return aspects_by_urn
-
-    def contents(self, urn: str) -> Mapping[str, Any] | None:
-        new = self._new.get(self._id(urn))
-        return None if new is None or None in new.contents.values() else new.contents
 
     def documents(
         self,
@@ -443,7 +437,6 @@ class SqlTransaction(SqlSnapshot):
         self._cache.aspects.put(write.urn, write.aspect, aspect)
         if new is not None:
             new.aspects[write.aspect] = aspect
-            new.contents[write.aspect] = write.content
         self.changes.touched.add(write.urn)
 
     def append(self, document: TimeseriesDocument) -> bool:
