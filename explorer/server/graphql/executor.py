@@ -287,11 +287,8 @@ _MAX_CHARACTERS = 1_000_000
 _MAX_TOKENS = 20_000
 _MAX_DEFINITIONS = 300
 _MAX_REPEATS = 100_000
+# A query of 60 fields takes 0.1 ms when it comes again, and 3 ms to read.
 _KEPT_BYTES = 16 * 1024 * 1024
-# Longer documents mostly contain values written out and are sent once, but those of agents, with
-# 45,000 characters, are sent again. Long documents are cached from the second time on.
-_LONG_KEPT = 4_000
-_LONG_REMEMBERED = 64
 _LARGEST_BYTES = 4 * 1024 * 1024
 # The size of a parsed document; 28 to 44 bytes were measured.
 _BYTES_PER_CHARACTER = 64
@@ -378,15 +375,13 @@ class DocumentCache:
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
         self._cached: ByteCache[str, ParsedDocument] = ByteCache(_KEPT_BYTES, _LARGEST_BYTES)
-        self._requested_once: ByteCache[int, bool] = ByteCache(_LONG_REMEMBERED, 1)
 
     def get(self, text: str) -> ParsedDocument | None:
         """Return the cached document of a text, None if it is not cached."""
         return self._cached.get(text)
 
     def read(self, text: str) -> ParsedDocument:
-        """Return the parsed and validated document of a text, and cache it; a long text is cached
-        when it is read the second time.
+        """Return the parsed and validated document of a text, and cache it.
 
         Takes up to two seconds for a long text. Raises `Rejected` if the document cannot be parsed,
         is invalid or is too large.
@@ -407,10 +402,7 @@ class DocumentCache:
             raise Rejected((_too("deep", MAX_DEPTH),), "InvalidSyntax") from error
         if errors:
             raise Rejected(tuple(errors), "ValidationError")
-        if len(text) <= _LONG_KEPT or self._requested_once.get(hash(text)):
-            self._cached.put(text, document, len(text) * _BYTES_PER_CHARACTER)
-        else:
-            self._requested_once.put(hash(text), value=True, size_bytes=1)
+        self._cached.put(text, document, len(text) * _BYTES_PER_CHARACTER)
         return document
 
 
@@ -509,6 +501,7 @@ _HEAVY_AGAIN_SECONDS = 2.0
 # Queries with more root fields also run on that thread: each field may be a search, and many in one
 # document would fill the queue of the reader threads.
 _MANY_ROOT_FIELDS = 20
+# Describing the whole schema takes 0.12 s.
 _SCHEMAS_BYTES = 4 * 1024 * 1024
 _LARGEST_SCHEMA_BYTES = 1024 * 1024
 # Longer documents may take a second to validate; they have a thread of their own, so that shorter
