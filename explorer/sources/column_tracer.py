@@ -5,7 +5,7 @@ affects only the columns that are made from it: each of these has the reason.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -187,12 +187,14 @@ class ColumnTracer:
     """Traces queries of a dialect.
 
     `find_table` returns the path of a table that a query names and its columns, among them the
-    fields of structs as `column.field`; `None` if there is no such table. Tables that were read,
+    fields of structs as `column.field`; `None` if there is no such table. `variables` are names in
+    lower case that are no columns unless a table has them. Tables that were read,
     names of tables that were not found, and columns that occur anywhere are collected.
     """
 
     dialect: str
     find_table: Callable[[TablePath], tuple[TablePath, Sequence[str], Sequence[str]] | None]
+    variables: Container[str] = ()
     tables: dict[TablePath, None] = field(default_factory=dict)
     missing: dict[str, None] = field(default_factory=dict)
     used: dict[TablePath, dict[str, None]] = field(default_factory=dict)
@@ -509,14 +511,12 @@ class ColumnTracer:
                     for column in self._read_source(table, names[:1], scope).columns[:1]
                 ]
                 return Relation(tuple(columns))
-            case exp.Table(this=exp.Identifier()):
+            case exp.Table(this=exp.Identifier() | exp.Parameter()):
                 return self._read_table(source, scope)
             case exp.Table(this=exp.Var()):
                 return Relation(
                     (_open_column(f"{source.this.name} is not a table of the catalog"),)
                 )
-            case exp.Table(this=exp.Parameter()):
-                return Relation((_open_column(f"the variable @{source.this.name} is not known"),))
             case exp.Table():
                 return self._read_function(source.this, source.alias, names, scope)
             case exp.Unnest():
@@ -543,7 +543,7 @@ class ColumnTracer:
         return self._read_with(with_, scope.outer, scope.ctes) if with_ else scope.ctes
 
     def _read_table(self, table: Any, scope: _Scope) -> Relation:
-        written = _table_path(table)
+        written = table_path(table)
         cte = scope.ctes.get(written[0].casefold()) if len(written) == 1 else None
         if cte is not None and cte.written != ("",):
             return replace(cte, path=None, written=written)
@@ -743,11 +743,7 @@ class ColumnTracer:
 
         scope = _Scope(ctes, outer)
         target = statement.this.this if isinstance(statement.this, exp.Schema) else statement.this
-        reads = list(self.tables)
         self._add_source(target, scope)
-        if isinstance(statement, exp.Insert):
-            # The statement itself is read on its own; it does not read its target.
-            self.tables = dict.fromkeys(reads)
         sources = [statement.args.get("from_"), statement.args.get("using")]
         for source in sources:
             for node in _as_list(source):
@@ -1204,6 +1200,8 @@ class ColumnTracer:
                 for part in fields:
                     trace = self._find_field(trace, part)
                 return trace
+            if name.casefold() in self.variables:
+                return _NOTHING
             if len(parts) == 1 and name.casefold() in _PSEUDO_COLUMNS:
                 return _NOTHING
             if around.has_open():
@@ -1294,9 +1292,13 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else [value]
 
 
-def _table_path(table: Any) -> TablePath:
+def table_path(table: Any) -> TablePath:
     """Return the names of an sqlglot table. The name of a temporary table of SQL Server begins with
-    `#`."""
+    `#`, that of a variable with `@`."""
+    from sqlglot import exp
+
+    if isinstance(table.this, exp.Parameter):
+        return (f"@{table.this.name}",)
     return tuple(
         f"#{part.name}" if part.args.get("temporary") else part.name for part in table.parts
     )

@@ -32,11 +32,12 @@ from explorer.sources.script_lineage import (
     CatalogTables,
     Change,
     DatabaseSession,
+    Procedures,
     Resolved,
     StatementLineage,
     platform_of,
     read_tables,
-    split_statements,
+    uncalled_procedures,
 )
 from explorer.sources.source import (
     STATEMENTS,
@@ -57,6 +58,7 @@ from explorer.sources.sql_lineage import (
     sql_dialect,
 )
 from explorer.sources.sql_lineage import Path as TablePath
+from explorer.sources.sql_statements import separate_parameters, split_statements
 
 Format = Literal["sql", "csv", "tsv", "json lines", "parquet"]
 
@@ -243,6 +245,10 @@ class QueryLog(Source):
                 progress("statements", done, len(log.statements))
             reader.read(statement, key, log.texts[key])
         progress("statements", len(log.statements), len(log.statements))
+        for part in uncalled_procedures(reader.procedures):
+            inventory.skipped.append(
+                SkippedPart(f"statement {part.line}", f"{part.problem} ({part.text})")
+            )
         inventory.proposals = list(reader.proposals())
         inventory.count("statement", len(log.statements))
         inventory.count("different statement", len(log.texts))
@@ -296,7 +302,10 @@ def _read_log(path: Path, dialect: str, inventory: Inventory, progress: Progress
 
     def parts_of(text: str) -> list[tuple[int, str, str]]:
         # Most texts are one statement and need not be tokenised twice.
-        parts = [(1, text)] if ";" not in text else split_statements(text, dialect)
+        if ";" in text:
+            parts = list(split_statements(text, dialect))
+        else:
+            parts = [(1, separate_parameters(text, dialect))]
         return [(line, part, statement_key(part, dialect)) for line, part in parts]
 
     wrapper = lru_cache(_MOST_HELD)(parts_of)
@@ -589,6 +598,7 @@ class _Reader:
     dialect: str
     catalog_tables: CatalogTables
     problems: dict[str, tuple[int, str, str]] = field(default_factory=dict)
+    procedures: Procedures = field(default_factory=dict)
     _made: KnownTables = field(init=False)
     _sessions: dict[str, DatabaseSession] = field(default_factory=dict)
     _names: dict[str, tuple[TablePath, ...]] = field(default_factory=dict)
@@ -609,7 +619,9 @@ class _Reader:
         the same key, whose names referred to the same tables, is in the cache."""
         name = statement.session or ""
         if name not in self._sessions or (not name and statement.place != self._alone):
-            self._sessions[name] = DatabaseSession(self.dialect, self._made)
+            self._sessions[name] = DatabaseSession(
+                self.dialect, self._made, procedures=self.procedures
+            )
             self._alone = None if name else statement.place
         session = self._sessions[name]
         if statement.near:
@@ -630,7 +642,7 @@ class _Reader:
                 self.problems.setdefault(key, (statement.place, reason, part.text))
             if number not in reading.settled and self._note_made(part, session, name):
                 reading.settled.add(number)
-            if statement.at is not None:
+            if statement.at is not None and not part.is_called:
                 self._note_use(part, session, statement, statement.at, key)
         for path, columns, is_own in reading.changes:
             if columns is None:

@@ -17,6 +17,7 @@ import orjson
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
+from explorer.sources.column_tracer import table_path
 from explorer.sources.dbt_template import TemplateRenderer
 from explorer.sources.script_lineage import split_statements
 from explorer.sources.source import SkippedPart
@@ -29,9 +30,9 @@ from explorer.sources.sql_lineage import (
     reading,
     require_sqlglot,
     sql_dialect,
-    table_path,
 )
 from explorer.sources.sql_lineage import Path as TablePath
+from explorer.sources.sql_statements import split_statements
 from explorer.stewardship.dbt_project import artifact_path, strings_in
 from explorer.stewardship.yaml_document import load
 

@@ -1,12 +1,14 @@
 """Read the lineage of SQL scripts, statement by statement, between tables of the catalog."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from explorer.client import Catalog
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
+from explorer.sources.column_tracer import table_path
 from explorer.sources.sql_lineage import (
     KnownTables,
     NotUnderstood,
@@ -21,9 +23,15 @@ from explorer.sources.sql_lineage import (
     reading,
     require_sqlglot,
     sql_dialect,
-    table_path,
     trace_query,
     with_ctes,
+)
+from explorer.sources.sql_statements import (
+    OutputClause,
+    Routine,
+    read_routine,
+    split_output,
+    split_statements,
 )
 
 # sqlglot's dialects whose names differ from that of the platform in DataHub.
@@ -51,6 +59,28 @@ _UNREAD: Final = (
     ["ON", "COMMIT", "DELETE", "ROWS"],
     ["DEEP"],
 )
+# Statements of procedures that neither read nor write tables.
+_CONTROL: Final = re.compile(
+    r"\s*(?:return(?!\s+query\b)|raise|raiserror|throw|signal|resignal|leave|iterate|break|continue"
+    r"|exit|goto|waitfor|close|open|fetch|null\s*$|exception)\b",
+    re.IGNORECASE,
+)
+# What precedes a query in a cursor, and in a result of PL/pgSQL.
+_BEFORE_QUERY: Final = re.compile(
+    r"\s*(?:declare\s+[@\w]+\s+(?:\w+\s+)*?cursor\s+(?:\w+\s+)*?for|return\s+query"
+    r"|perform(?=\s+(?:select|with)\b))\s+",
+    re.IGNORECASE,
+)
+_PERFORM: Final = re.compile(r"\s*perform\b", re.IGNORECASE)
+_DECLARED: Final = re.compile(r"\s*declare\s+(\w+)\b(?!.*\bcursor\b)", re.IGNORECASE | re.DOTALL)
+_CALL: Final = re.compile(
+    r"\s*(?:call|exec|execute)\s+(?:@\w+\s*=\s*)?((?:[\w$#]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])"
+    r"(?:\.(?:[\w$#]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*)",
+    re.IGNORECASE,
+)
+# The dialects in which SELECT … INTO creates a table.
+_INTO_TABLES: Final = frozenset(("fabric", "postgres", "redshift", "spark", "tsql"))
+_MOST_CALLS: Final = 5
 _MOST_NAMESAKES: Final = 200
 
 
@@ -60,7 +90,8 @@ class StatementLineage:
 
     `line` is its first line, counted from 1, and `text` its beginning without literals. `target` is
     the table that it writes, or `None` if it only reads; `target_columns` are the columns written.
-    `is_new` is set if it creates the table, so that nothing remains of earlier content.
+    `is_new` is set if it creates the table, so that nothing remains of earlier content, and
+    `is_called` if the statement is in a procedure that was called.
     """
 
     line: int
@@ -69,6 +100,7 @@ class StatementLineage:
     target_columns: Sequence[str] = ()
     is_new: bool = False
     is_view: bool = False
+    is_called: bool = False
     lineage: QueryLineage = field(default_factory=QueryLineage)
 
     @property
@@ -159,6 +191,16 @@ def read_script(sql: str, dialect: str, tables: KnownTables) -> Iterator[Stateme
     session = DatabaseSession(sql_dialect(dialect), KnownTables(below=tables))
     for line, text in split_statements(sql, session.dialect):
         yield from session.read(text, line)
+    yield from uncalled_procedures(session.procedures)
+
+
+Procedures = dict[str, tuple[Routine, StatementLineage]]
+
+
+def uncalled_procedures(procedures: Procedures) -> Iterator[StatementLineage]:
+    """Yield the definitions of procedures that no statement has called; their bodies were not
+    analysed."""
+    return (part for _, part in procedures.values() if part.lineage.problem is not None)
 
 
 @dataclass(slots=True)
@@ -169,6 +211,9 @@ class DatabaseSession:
     `script_tables`, the tables that statements of any session have created, and then in the
     catalog. `near` is the container set by `USE`.
 
+    `procedures` are those that statements have defined, of any session, by name, and `variables`
+    the names of declared ones.
+
     `references` describes the last statement: the names of the tables in it, and what they referred
     to before it ran; it is `None` if its result depends on more than that. `changes` has the tables
     that the last statement created, with their columns, or dropped, with `None`.
@@ -177,9 +222,12 @@ class DatabaseSession:
     dialect: str
     script_tables: KnownTables
     near: Path = ()
+    procedures: Procedures = field(default_factory=dict)
+    variables: set[str] = field(default_factory=set)
     tables: KnownTables = field(init=False)
     references: tuple[tuple[Path, ...], Resolved] | None = None
     changes: list[Change] = field(default_factory=list)
+    _calls: int = 0
 
     def __post_init__(self) -> None:
         self.tables = KnownTables(below=self.script_tables)
@@ -193,15 +241,134 @@ class DatabaseSession:
         empty list if it does neither."""
         lineage = StatementLineage(line, abbreviate_statement(text, self.dialect))
         self.references, self.changes = ((), ()), []
+        if _CONTROL.match(text):
+            return []
+        if self.dialect == "mysql" and (declared := _DECLARED.match(text)):
+            self.variables.add(declared[1].casefold())
+            return []
+        text = _PERFORM.sub("select", _BEFORE_QUERY.sub("", text, count=1), count=1)
         with reading(lineage.lineage):
+            routine = read_routine(text, self.dialect)
+            call = _CALL.match(text)
+            if routine is not None:
+                return self._read_routine(routine, lineage)
+            if call is not None and (parts := self._call(call[1], lineage)) is not None:
+                return parts
+            text, output = split_output(text, self.dialect)
             statement = _parse(text, self.dialect)
             self.references = self._names(statement)
-            parts = self._read(statement, lineage)
+            parts = [*self._read_ctes(statement, lineage), *self._read(statement, lineage)]
+            if output is not None and output.target is not None:
+                # What it writes depends on more than the names in the statement.
+                self.references = None
+                parts += self._read_output(statement, output, parts, lineage)
             for part in parts:
                 hide_values(part.lineage, text, self.dialect)
             return parts
         hide_values(lineage.lineage, text, self.dialect)
         return [_without_itself(lineage)]
+
+    def _read_routine(self, routine: Routine, part: StatementLineage) -> list[StatementLineage]:
+        """Read the statements of a block; those of a procedure when it is called."""
+        self.references = None
+        if routine.kind == "BLOCK":
+            if routine.body is None:
+                raise NotUnderstood("the statement that it runs is not known")
+            return self._read_body(routine, part)
+        if routine.kind == "PROC":
+            part.lineage.problem = (
+                "its body is not SQL"
+                if routine.body is None
+                else "the body of a procedure is analysed where it is called"
+            )
+            self.procedures[routine.name] = routine, part
+            return []
+        words = (routine.body or "").casefold().split()
+        if routine.kind == "FUNCTION" and not {"insert", "update", "merge", "delete"} & {*words}:
+            return []
+        raise NotUnderstood(f"the body of a {routine.kind.lower()} is not analysed")
+
+    def _call(self, name: str, part: StatementLineage) -> list[StatementLineage] | None:
+        """Return what a called procedure reads and writes, `None` if its definition is not
+        known."""
+        routine, definition = self.procedures.get(
+            name.rpartition(".")[2].strip('[]`"').casefold(), (None, part)
+        )
+        if routine is None:
+            return None
+        self.references = None
+        if routine.body is None:
+            raise NotUnderstood("the body of the procedure that it calls is not SQL")
+        if self._calls >= _MOST_CALLS:
+            raise NotUnderstood("it calls procedures that call each other")
+        definition.lineage.problem = None
+        return self._read_body(routine, part)
+
+    def _read_body(self, routine: Routine, part: StatementLineage) -> list[StatementLineage]:
+        """Return what the statements of a block or procedure read and write."""
+        outer, parts, changes = self.variables, list[StatementLineage](), list[Change]()
+        self.variables = {*outer, *routine.variables}
+        self._calls += 1
+        try:
+            for line, text in split_statements(routine.body or "", self.dialect):
+                parts += self.read(text, part.line + routine.line + line - 1)
+                changes += self.changes
+        finally:
+            self.variables = outer
+            self._calls -= 1
+        self.references, self.changes = None, changes
+        return [replace(inner, is_called=True) for inner in parts]
+
+    def _read_ctes(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
+        """Return what the statements in a WITH part read and write."""
+        from sqlglot import exp
+
+        with_ = statement.args.get("with_")
+        parts = []
+        for at, cte in enumerate(with_.expressions if with_ else ()):
+            if isinstance(cte.this, exp.Insert | exp.Update | exp.Merge):
+                inner = cte.this.copy()
+                inner.set("returning", None)
+                before = with_.copy()
+                before.set("expressions", before.expressions[:at])
+                inner.set("with_", before if at else None)
+                part_of_cte = StatementLineage(part.line, part.text)
+                with reading(part_of_cte.lineage):
+                    parts += self._read(inner, part_of_cte)
+                    continue
+                parts.append(part_of_cte)
+        return parts
+
+    def _read_output(
+        self,
+        statement: Any,
+        output: OutputClause,
+        parts: Sequence[StatementLineage],
+        part: StatementLineage,
+    ) -> list[StatementLineage]:
+        """Return what the OUTPUT … INTO of a statement writes: the rows before and after it are
+        those of the table that it changes."""
+        from sqlglot import exp
+
+        changed = next((inner.target for inner in reversed(parts) if inner.target), None)
+        if changed is None:
+            (first, *_) = statement.args.get("tables") or [statement.this]
+            target = _target_and_columns(first)[0]
+            aliases = {table.alias.casefold(): table for table in statement.find_all(exp.Table)}
+            changed = self.path_of(aliases.get(target.name.casefold(), target))
+        query = parse_statement(f"select {output.expressions}", self.dialect)
+        sources = [_table_of(changed, "inserted"), _table_of(changed, "deleted")]
+        if isinstance(statement, exp.Merge):
+            sources.append(statement.args["using"].copy())
+        query = query.from_(sources[0])
+        for source in sources[1:]:
+            query = query.join(source, join_type="cross")
+        insert = parse_statement(f"insert into {output.target} select 1", self.dialect)
+        insert.set("expression", query)
+        part_of_output = StatementLineage(part.line, part.text)
+        with reading(part_of_output.lineage):
+            return self._insert(insert, part_of_output)
+        return [part_of_output]
 
     def _read(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
         from sqlglot import exp
@@ -209,6 +376,8 @@ class DatabaseSession:
         match statement:
             case exp.Use():
                 self._use(statement)
+            case exp.Declare():
+                self._declare(statement)
             case exp.Drop(kind="TABLE" | "VIEW"):
                 for table in statement.args.get("tables") or [statement.this]:
                     path = self.tables.find(table_path(table), self.near)
@@ -236,11 +405,25 @@ class DatabaseSession:
                 raise NotUnderstood(f"{statement.name.upper()} is not analysed")
         return []
 
+    def _declare(self, statement: Any) -> None:
+        from sqlglot import exp
+
+        self.references = None
+        for item in statement.expressions:
+            variables = item.this if isinstance(item.this, list) else [item.this]
+            names = [variable.name for variable in variables]
+            self.variables.update(name.casefold() for name in names)
+            kind = item.args.get("kind")
+            if isinstance(kind, exp.Schema):
+                columns = [column.name for column in kind.expressions if column.name]
+                for name in names:
+                    self._add((f"@{name}",), columns, is_own=True)
+
     def _names(self, statement: Any) -> tuple[tuple[Path, ...], Resolved] | None:
         from sqlglot import exp
 
-        if isinstance(statement, exp.Alter):
-            # A rename also looks up names that are not in the statement.
+        if isinstance(statement, exp.Alter | exp.Declare):
+            # A rename also looks up names that are not in the statement; variables are no tables.
             return None
         paths = [table_path(table) for table in statement.find_all(exp.Table)]
         if self.dialect == "sqlite":
@@ -303,18 +486,19 @@ class DatabaseSession:
         first = query
         while isinstance(first, exp.SetOperation | exp.Subquery):
             first = first.this
-        into = first.args.get("into") if isinstance(first, exp.Select) else None
-        if into is not None:
+        if isinstance(first, exp.Select) and (into := first.args.get("into")) is not None:
             first.set("into", None)
-        if into is not None and isinstance(into.this, exp.Table):
-            return self._make(into.this, [], query, part, is_own=bool(into.args.get("temporary")))
+            is_table = isinstance(into.this, exp.Table) and self.dialect in _INTO_TABLES
+            if is_table and into.this.name.casefold() not in self.variables:
+                is_own = bool(into.args.get("temporary"))
+                return self._make(into.this, [], query, part, is_own=is_own)
         self.trace(query_of(query), part.lineage)
         part.target_columns = part.lineage.names
         return [part]
 
     def trace(self, query: Any, lineage: QueryLineage) -> None:
         """Add what a query reads to a lineage."""
-        trace_query(query, self.dialect, self.tables, self.near, lineage)
+        trace_query(query, self.dialect, self.tables, self.near, lineage, self.variables)
 
     def path_of(self, table: Any) -> Path:
         """Return the path of a written table in the catalog or the script; the path in the
@@ -328,8 +512,6 @@ class DatabaseSession:
     def _create(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
         from sqlglot import exp
 
-        if statement.kind == "PROCEDURE":
-            raise NotUnderstood("the body of a procedure is not analysed")
         if statement.kind not in ("TABLE", "VIEW"):
             return []
         target, columns = _target_and_columns(statement.this)
@@ -574,6 +756,15 @@ def _parse(text: str, dialect: str) -> Any:
     return statement
 
 
+def _table_of(path: Path, alias: str) -> Any:
+    """Return an sqlglot table of a path, of which it can have the last three names."""
+    from sqlglot import exp
+
+    names = [exp.to_identifier(name, quoted=True) for name in path[-3:]]
+    parts = dict(zip(("this", "db", "catalog"), reversed(names), strict=False))
+    return exp.Table(**parts, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+
+
 def _without_itself(part: StatementLineage) -> StatementLineage:
     """Remove a table from its own sources, and return the statement."""
     lineage = part.lineage
@@ -687,17 +878,37 @@ class _Update(_Assignments):
         elif is_joined:
             raise NotUnderstood("the assigned columns do not say which table they belong to")
         table = sources_by_name.get(target_name)
-        cte_names = {cte.alias.casefold() for cte in (ctes.expressions if ctes else ())}
-        if not isinstance(table, exp.Table) or (
-            len(table.parts) == 1 and table.name.casefold() in cte_names
-        ):
+        if not isinstance(table, exp.Table):
             raise NotUnderstood(f"it updates {target_name}, which is not a table")
-        path = self.session.path_of(table)
-        columns = self.session.spell_as_table(path, [column.name for column, _ in pairs])
+        names = [column.name for column, _ in pairs]
+        cte_names = {cte.alias.casefold() for cte in (ctes.expressions if ctes else ())}
+        if len(table.parts) == 1 and table.name.casefold() in cte_names:
+            path, names = self._updated_table(table.name, names, ctes)
+        else:
+            path = self.session.path_of(table)
+        columns = self.session.spell_as_table(path, names)
         where = statement.args.get("where")
         values = [value for _, value in pairs]
         query = self.query(values, sources, [where and where.this], ctes)
         return path, [(query, columns)]
+
+    def _updated_table(
+        self, name: str, columns: Sequence[str], ctes: Any
+    ) -> tuple[Path, list[str]]:
+        """Return the table that a WITH part selects from, and its columns under the names of that
+        part. Raises `NotUnderstood` if they are not columns of one table."""
+        from sqlglot import exp
+
+        query = exp.select(*(exp.column(column, quoted=True) for column in columns))
+        query = query.from_(exp.to_identifier(name))
+        with_ctes(query, ctes.copy())
+        lineage = QueryLineage()
+        self.session.trace(query, lineage)
+        sources = [source for made_from in lineage.columns for source in made_from]
+        paths = {path for path, _ in sources}
+        if len(sources) != len(columns) or len(paths) != 1 or lineage.gaps:
+            raise NotUnderstood(f"it updates {name}, whose columns are not those of one table")
+        return paths.pop(), [column for _, column in sources]
 
 
 def _walk_sources(sources: Sequence[Any]) -> Iterator[Any]:
@@ -786,26 +997,3 @@ class _Merge(_Assignments):
         lineage = QueryLineage()
         self.session.trace(query.copy(), lineage)
         return lineage.names
-
-
-def split_statements(sql: str, dialect: str) -> Iterator[tuple[int, str]]:
-    """Yield the first line, counted from 1, and the text of each statement of a script. A script
-    that cannot be tokenised is yielded as one statement."""
-    from sqlglot.dialects.dialect import Dialect
-    from sqlglot.errors import SqlglotError
-
-    try:
-        tokens = Dialect.get_or_raise(dialect).tokenize(sql)
-    except (SqlglotError, ValueError):
-        yield 1, sql
-        return
-    first: Any = None
-    for token in tokens:
-        if token.token_type.name == "SEMICOLON":
-            if first is not None:
-                yield first.line, sql[first.start : token.start]
-            first = None
-        elif first is None:
-            first = token
-    if first is not None:
-        yield first.line, sql[first.start :]

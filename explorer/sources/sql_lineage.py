@@ -8,7 +8,7 @@ it cannot be. The tables that a statement certainly reads are returned in any ca
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +20,7 @@ from explorer.sources.column_tracer import (
     ResultColumn,
     SourceColumn,
     fit,
+    table_path,
 )
 from explorer.sources.source import ColumnSources, DatasetWriter, SkippedPart, TableDefinition
 
@@ -542,16 +543,22 @@ def with_ctes(query: Any, outer: Any) -> None:
 
 
 def trace_query(
-    query: Any, dialect: str, tables: KnownTables, near: Path, lineage: QueryLineage
+    query: Any,
+    dialect: str,
+    tables: KnownTables,
+    near: Path,
+    lineage: QueryLineage,
+    variables: Container[str] = (),
 ) -> None:
-    """Add what a query reads to a lineage. Raises the errors of sqlglot."""
+    """Add what a query reads to a lineage. `variables` are names in lower case that are no columns
+    unless a table has them. Raises the errors of sqlglot."""
 
     def find_table(name: Path) -> tuple[Path, Sequence[str], Sequence[str]] | None:
         is_in_file = dialect == "sqlite" and name[0].casefold() == "main"
         path = tables.find(name[1:] or name if is_in_file else name, near)
         return None if path is None else (path, tables.columns(path), tables.fields(path))
 
-    tracer = ColumnTracer(dialect, find_table)
+    tracer = ColumnTracer(dialect, find_table, variables)
     columns = tracer.read(query)
     lineage.tables += [path for path in tracer.tables if path not in lineage.tables]
     for path, names in tracer.used.items():
@@ -589,14 +596,6 @@ def rename_table(table: Any, label: str) -> None:
     table.set("this", exp.to_identifier(label, quoted=True))
     table.set("db", None)
     table.set("catalog", None)
-
-
-def table_path(table: Any) -> Path:
-    """Return the path of an sqlglot table. The name of a temporary table of SQL Server begins with
-    `#`."""
-    return tuple(
-        f"#{part.name}" if part.args.get("temporary") else part.name for part in table.parts
-    )
 
 
 def lineage_reason(lineage: QueryLineage, names: Sequence[str] | None = None) -> str | None:

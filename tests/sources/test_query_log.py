@@ -21,8 +21,9 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.sources import query_log
 from explorer.sources.query_log import statement_key
-from explorer.sources.script_lineage import DatabaseSession, split_statements
+from explorer.sources.script_lineage import DatabaseSession
 from explorer.sources.source import Inventory
+from explorer.sources.sql_statements import split_statements
 from tests.conftest import serving_catalog
 from tests.sources.conftest import Run, column_lineage, dataset
 
@@ -345,6 +346,11 @@ def test_statements_of_others_are_no_session(
 def test_each_script_of_a_folder_is_a_session(
     command: Run, cat: Catalog, schema: str, tmp_path: Path
 ) -> None:
+    # Another database has tables of the same names, so that only USE says which are meant.
+    other = tmp_path / f"{schema}_other.duckdb"
+    with duckdb.connect(str(other)) as connection:
+        connection.execute(_TABLES)
+    assert command("add", str(other)).code == 0
     scripts = tmp_path / "scripts"
     scripts.mkdir()
     (scripts / "a.sql").write_text(
