@@ -7,7 +7,7 @@ affects only the columns that are made from it: each of these has the reason.
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 TablePath = tuple[str, ...]
 SourceColumn = tuple[TablePath, str]
@@ -48,14 +48,14 @@ _MOST_STEPS: Final = 20
 class ColumnTrace:
     """What a value is made from: columns of tables, and the reasons why more may be missing.
 
-    `row` has the fields of a struct or of a whole row. `column` is the column of a table that the
-    value is, whose fields may be known.
+    `row` has the fields of a struct or of a whole row. `columns` are the columns of tables that the
+    value is, whose fields may be known: one, or one of each table that a name with `*` stands for.
     """
 
     sources: frozenset[SourceColumn] = frozenset()
     reasons: tuple[str, ...] = ()
     row: "Relation | None" = None
-    column: SourceColumn | None = None
+    columns: tuple[SourceColumn, ...] = ()
 
     def __or__(self, other: "ColumnTrace") -> "ColumnTrace":
         return ColumnTrace(
@@ -182,18 +182,25 @@ class _Scope:
         return any(relation.open_columns for _, relation in self.relations)
 
 
+class NamedTable(NamedTuple):
+    """A table with its columns, and the fields of structs in it as `column.field`."""
+
+    path: TablePath
+    columns: Sequence[str]
+    fields: Sequence[str] = ()
+
+
 @dataclass(slots=True)
 class ColumnTracer:
     """Traces queries of a dialect.
 
-    `find_table` returns the path of a table that a query names and its columns, among them the
-    fields of structs as `column.field`; `None` if there is no such table. `variables` are names in
-    lower case that are no columns unless a table has them. Tables that were read,
-    names of tables that were not found, and columns that occur anywhere are collected.
+    `find_tables` returns the table that a query names, several for a name with `*`. `variables` are
+    names in lower case that are no columns unless a table has them. Tables that were read, names of
+    tables that were not found, and columns that occur anywhere are collected.
     """
 
     dialect: str
-    find_table: Callable[[TablePath], tuple[TablePath, Sequence[str], Sequence[str]] | None]
+    find_tables: Callable[[TablePath], Sequence[NamedTable]]
     variables: Container[str] = ()
     tables: dict[TablePath, None] = field(default_factory=dict)
     missing: dict[str, None] = field(default_factory=dict)
@@ -549,8 +556,8 @@ class ColumnTracer:
             return replace(cte, path=None, written=written)
         if ".".join(written).casefold() in _ONE_ROW:
             return Relation(written=written)
-        hit = self.find_table(written)
-        if hit is None:
+        known = self.find_tables(written)
+        if not known:
             if len(written) == 1 and _FILE.search(written[0]):
                 return Relation((_open_column("it reads a file"),), written=written)
             name = ".".join(written)
@@ -558,18 +565,21 @@ class ColumnTracer:
             return Relation(
                 (_open_column(f"it reads {name}, which is not known"),), written=written
             )
-        path, names, fields = hit
-        self.tables[path] = None
-        if fields:
-            self._fields[path] = {name.casefold(): name for name in fields}
-        if not names:
-            reason = f"the columns of {'.'.join(path)} are not known"
-            return Relation((_open_column(reason),), path, written)
-        columns = (
-            ResultColumn(name, ColumnTrace(frozenset(((path, name),)), column=(path, name)))
-            for name in names
+        columns: dict[str, list[SourceColumn]] = {}
+        unknowns = []
+        for path, names, fields in known:
+            self.tables[path] = None
+            if fields:
+                self._fields[path] = {name.casefold(): name for name in fields}
+            for name in names:
+                columns.setdefault(name, []).append((path, name))
+            if not names:
+                unknowns.append(_open_column(f"the columns of {'.'.join(path)} are not known"))
+        traced = (
+            ResultColumn(name, ColumnTrace(frozenset(same), columns=tuple(same)))
+            for name, same in columns.items()
         )
-        return Relation(tuple(columns), path, written)
+        return Relation((*traced, *unknowns), known[0].path, written)
 
     def _read_function(
         self, function: Any, alias: str, names: Sequence[str], scope: _Scope
@@ -821,28 +831,18 @@ class ColumnTracer:
             for column in trace.row.columns:
                 self._note_use(column.trace)
             return list(trace.row.columns)
-        if trace.column is not None:
-            path, name = trace.column
+        names: dict[str, None] = {}
+        for path, name in trace.columns:
             start = f"{name}.".casefold()
-            names = [
-                exact
-                for folded, exact in self._fields.get(path, {}).items()
-                if folded.startswith(start) and "." not in folded[len(start) :]
-            ]
-            if names:
-                return [
-                    ResultColumn(name.rpartition(".")[2], self._of_column(path, name))
-                    for name in names
-                ]
+            for folded, exact in self._fields.get(path, {}).items():
+                if folded.startswith(start) and "." not in folded[len(start) :]:
+                    names[exact.rpartition(".")[2]] = None
+        if names:
+            return [ResultColumn(name, self._find_field(trace, name)) for name in names]
         return [_open_column("the fields of its struct are not known", _merge([trace]))]
 
-    def _of_column(self, path: TablePath, name: str) -> ColumnTrace:
-        self.used.setdefault(path, {})[name] = None
-        return ColumnTrace(frozenset(((path, name),)), column=(path, name))
-
     def _note_use(self, trace: ColumnTrace) -> None:
-        if trace.column is not None:
-            path, name = trace.column
+        for path, name in trace.columns:
             self.used.setdefault(path, {})[name] = None
 
     def _expand_star(
@@ -1132,14 +1132,19 @@ class ColumnTracer:
             if trace.row.open_columns:
                 return _merge(column.trace for column in trace.row.open_columns)
             return ColumnTrace(reasons=(f"its row has no field '{name}'",))
-        if trace.column is not None:
-            path, column = trace.column
-            exact = self._fields.get(path, {}).get(f"{column}.{name}".casefold())
-            if exact is not None:
-                used = self.used.get(path, {})
-                used.pop(column, None)
-                return self._of_column(path, exact)
-        return ColumnTrace(trace.sources, trace.reasons)
+        fields = [
+            (path, exact)
+            for path, column in trace.columns
+            if (exact := self._fields.get(path, {}).get(f"{column}.{name}".casefold())) is not None
+        ]
+        if not fields:
+            return ColumnTrace(trace.sources, trace.reasons)
+        for path, column in trace.columns:
+            # The field is used, and not the whole struct.
+            self.used.get(path, {}).pop(column, None)
+        field_trace = ColumnTrace(frozenset(fields), columns=tuple(fields))
+        self._note_use(field_trace)
+        return field_trace
 
     def _find_in(self, scope: _Scope, name: str) -> ColumnTrace | None:
         """Return what a column of a scope's own relations is made from, `None` if none has it."""

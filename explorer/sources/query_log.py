@@ -8,6 +8,8 @@ of statements that differ only in literals.
 
 import csv
 import io
+import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,6 +54,7 @@ from explorer.sources.source import (
 )
 from explorer.sources.sql_lineage import (
     LITERALS,
+    SHARD,
     KnownTables,
     open_statement,
     require_sqlglot,
@@ -60,28 +63,61 @@ from explorer.sources.sql_lineage import (
 from explorer.sources.sql_lineage import Path as TablePath
 from explorer.sources.sql_statements import separate_parameters, split_statements
 
-Format = Literal["sql", "csv", "tsv", "json lines", "parquet"]
+Format = Literal["sql", "csv", "tsv", "json", "parquet", "postgresql"]
 
 _FORMATS: Final[dict[str, Format]] = {
     ".sql": "sql",
     ".csv": "csv",
     ".tsv": "tsv",
-    ".json": "json lines",
-    ".jsonl": "json lines",
-    ".ndjson": "json lines",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
     ".parquet": "parquet",
+    ".log": "postgresql",
 }
 # The columns of query histories in Snowflake, BigQuery, Redshift, Databricks and PostgreSQL, in
 # lower case; the first that has a value is used.
-_TEXT: Final = ("query_text", "statement_text", "querytxt", "query", "sql_text", "statement", "sql")
+_TEXT: Final = (
+    "query_text",
+    "statement_text",
+    "querytxt",
+    "query",
+    "sql_text",
+    "statement",
+    "sql",
+    "configuration.query.query",
+)
 _USER: Final = ("user_name", "user_email", "executed_by", "usename", "username", "user")
-_TIME: Final = ("start_time", "creation_time", "starttime", "log_time", "query_start", "timestamp")
-_SESSION: Final = ("session_id", "session_info.session_id")
+_TIME: Final = (
+    *("start_time", "creation_time", "starttime", "log_time", "query_start", "timestamp"),
+    "statistics.creationtime",
+)
+_SESSION: Final = ("session_id", "session_info.session_id", "statistics.sessioninfo.sessionid")
 _PROCESS: Final = ("pid", "process_id")
 _DATABASE: Final = ("database_name", "database", "catalog_name", "catalog", "datname")
-_SCHEMA: Final = ("schema_name", "schema", "default_schema")
-_STATE: Final = ("execution_status", "status", "query_status", "state", "error_severity")
-_ERROR: Final = ("error_code", "error_result", "error_message", "aborted")
+_SCHEMA: Final = (
+    *("schema_name", "schema", "default_schema"),
+    "configuration.query.defaultdataset.datasetid",
+)
+# The project of a job in BigQuery, which is that of tables without one.
+_PROJECT: Final = ("project_id", "jobreference.projectid")
+# The table that BigQuery wrote the result of a query to, and how the names of it are given.
+_DESTINATIONS: Final = (
+    tuple(f"destination_table.{name}" for name in ("project_id", "dataset_id", "table_id")),
+    tuple(
+        f"configuration.query.destinationtable.{name}"
+        for name in ("projectid", "datasetid", "tableid")
+    ),
+)
+_STATE: Final = (
+    "execution_status",
+    "status.state",
+    "status",
+    "query_status",
+    "state",
+    "error_severity",
+)
+_ERROR: Final = ("error_code", "error_result", "status.errorresult", "error_message", "aborted")
 _DONE: Final = frozenset(
     ("", "success", "succeeded", "finished", "done", "completed", "ok", "log", "info", "cached")
 )
@@ -90,9 +126,25 @@ _NO_ERROR: Final = frozenset(("", "0", "none", "null", "false", "nan"))
 _CSVLOG: Final = (
     *("log_time", "user_name", "database_name", "process_id", "connection_from", "session_id"),
     *("session_line_num", "command_tag", "session_start_time", "virtual_transaction_id"),
-    *("transaction_id", "error_severity", "sql_state_code", "message"),
+    *("transaction_id", "error_severity", "sql_state_code", "message", "detail", "hint"),
+    *("internal_query", "internal_query_pos", "context", "failed_query"),
 )
 _CSVLOG_WIDTH: Final = range(22, 28)
+# A line of PostgreSQL's log: what log_line_prefix gives, the severity, and the message.
+_LOG_LINE: Final = re.compile(
+    r"(?P<prefix>.*?)\b(?P<severity>LOG|ERROR|FATAL|PANIC|WARNING|NOTICE|INFO|DEBUG\d?|STATEMENT"
+    r"|DETAIL|HINT|CONTEXT|QUERY|LOCATION):  (?P<message>.*)",
+    re.DOTALL,
+)
+# What is found in the prefix, whatever its order is.
+_PREFIX: Final = (
+    re.compile(r"(?P<log_time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: ?[+-]\d\d(?::?\d\d)?)?)"),
+    re.compile(r"\b(?P<session_id>[0-9a-f]{8}\.[0-9a-f]+)\b"),
+    re.compile(r"\[(?P<process_id>\d+)(?:-\d+)?\]"),
+    re.compile(r"(?P<user_name>[^\s@\[\]:,=]+)@(?P<database_name>[^\s@\[\]:,=]+)"),
+    re.compile(r"\buser=(?P<user_name>[^\s,]+)"),
+    re.compile(r"\b(?:db|database)=(?P<database_name>[^\s,]+)"),
+)
 # Types of tokens after which a string is a name.
 _BEFORE_NAMES: Final = frozenset(
     ("VAR", "IDENTIFIER", "R_PAREN", "ALIAS", "FROM", "JOIN", "INTO", "END", "TABLE", "USE")
@@ -115,7 +167,8 @@ def is_query_file(path: Path) -> bool:
 
 def _format(path: Path) -> Format | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
+    while suffixes and (suffixes[-1] == ".gz" or suffixes[-1][1:].isdigit()):
+        # Logs that were rotated have a number at the end.
         suffixes.pop()
     return _FORMATS.get(suffixes[-1]) if suffixes else None
 
@@ -170,8 +223,9 @@ class _Statement:
     """A statement that was run.
 
     `place` is its line in a script, or its number in a log. `user`, `at` (the time) and `session`
-    are set if they are known, and `near` has the database and schema in use. A statement without a
-    session is read in a session of its own.
+    are set if they are known, and `near` has the database and schema in use. The result of a query
+    was written to `destination`, if it is set. A statement without a session is read in a session
+    of its own.
     """
 
     text: str
@@ -180,6 +234,7 @@ class _Statement:
     at: datetime | None = None
     session: str | None = None
     near: TablePath = ()
+    destination: TablePath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +286,31 @@ class QueryLog(Source):
         inventory = Inventory()
         log = _read_log(self.path.resolve(), dialect, inventory, progress)
         urns = _platform_urns(catalog, platform_of(dialect_name), self.options.env)
+        instance = self.options.instance
+        if instance is not None:
+            urns = [urn for urn in urns if urn.name.startswith(f"{instance}.")]
         words_in = _words_in(log.texts, dialect)
-        tables = read_tables(catalog, [urn for urn in urns if _last_name(urn) in words_in])
+        words_in |= {
+            statement.destination[-1].casefold()
+            for statement, _ in log.statements
+            if statement.destination is not None
+        }
+        starts = tuple(word.removesuffix("*") for word in words_in if word.endswith("*"))
+        words_in |= {shard[1] for word in words_in if (shard := SHARD.fullmatch(word))}
+        tables = read_tables(
+            catalog,
+            [
+                urn
+                for urn in urns
+                if (name := _last_name(urn)) in words_in or name.startswith(starts)
+            ],
+        )
         if not tables.urns:
+            where = f"and in {self.options.env}" + (f", {instance}" if instance else "")
             raise InvalidInput(
                 f"the catalog has none of the tables that {self.path} names, on the platform "
-                f"{platform_of(dialect_name).rpartition(':')[2]} and in {self.options.env}: "
-                "add their database first, or give another --dialect or --env"
+                f"{platform_of(dialect_name).rpartition(':')[2]} {where}: "
+                "add their database first, or give another --dialect, --env or --instance"
             )
         reader = _Reader(dialect, tables)
         for done, (statement, key) in enumerate(log.statements):
@@ -326,7 +399,10 @@ def _read_log(path: Path, dialect: str, inventory: Inventory, progress: Progress
                 log.times[key] += 1
                 # The text is stored once per key.
                 place = statement.place + line - 1 if _format(file) == "sql" else statement.place
-                log.statements.append((replace(statement, text="", place=place), key))
+                destination = statement.destination if text == statement.text else None
+                log.statements.append(
+                    (replace(statement, text="", place=place, destination=destination), key)
+                )
     if all(statement.at for statement, _ in log.statements):
         # Some exports begin with the newest statement.
         log.statements.sort(key=lambda pair: pair[0].at or datetime.min.replace(tzinfo=UTC))
@@ -350,13 +426,14 @@ def _statements(path: Path, inventory: Inventory, dialect: str = "") -> Iterator
     readers: Mapping[str | None, Callable[[], Iterable[Mapping[str, Any]]]] = {
         "csv": lambda: _csv_rows(lines, ","),
         "tsv": lambda: _csv_rows(lines, "\t"),
-        "json lines": lambda: _json_rows(lines),
+        "json": lambda: _json_rows(lines),
         "parquet": lambda: _parquet_rows(path),
+        "postgresql": lambda: _log_rows(lines),
     }
     if kind not in readers:
-        raise InvalidInput(f"{path} is neither SQL, CSV, JSON lines nor Parquet")
+        raise InvalidInput(f"{path} is neither SQL, CSV, JSON, Parquet nor a log of PostgreSQL")
     failed = 0
-    for place, row in enumerate(readers[kind](), start=1):
+    for place, row in _without_failed(enumerate(readers[kind](), start=1)):
         if not _has_text(row, path):
             continue
         if not _is_done(row):
@@ -429,7 +506,12 @@ def _csv_rows(lines: _Lines, delimiter: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _json_rows(lines: _Lines) -> Iterator[Mapping[str, Any]]:
-    for line in lines:
+    """Yield the objects of a file that has one in each line, or is a list of them."""
+    each_line = iter(lines)
+    for line in each_line:
+        if line.lstrip().startswith("["):
+            yield from _json_list(lines, each_line, line)
+            return
         if not line.strip() or (lines.damage is not None and not line.endswith("\n")):
             continue
         place = f"{lines.path}, line {lines.number}"
@@ -440,6 +522,97 @@ def _json_rows(lines: _Lines) -> Iterator[Mapping[str, Any]]:
         if not isinstance(row, dict):
             raise InvalidInput(f"{place} is not an object with a query")
         yield _fold(row)
+
+
+def _json_list(lines: _Lines, rest: Iterator[str], first: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a list that begins with the line `first`, up to where it is cut off."""
+    text = f"{first}{''.join(rest)}"
+    decoder, at = json.JSONDecoder(), text.index("[") + 1
+    while (at := _after_separators(text, at)) < len(text) and text[at] != "]":
+        try:
+            row, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            if lines.damage is not None:
+                return
+            raise InvalidInput(f"{lines.path} is not JSON: {error}") from error
+        if not isinstance(row, dict):
+            raise InvalidInput(f"{lines.path} is not a list of objects with a query")
+        yield _fold(row)
+
+
+def _after_separators(text: str, at: int) -> int:
+    while at < len(text) and (text[at].isspace() or text[at] == ","):
+        at += 1
+    return at
+
+
+def _log_rows(lines: _Lines) -> Iterator[Mapping[str, Any]]:
+    """Yield the messages of PostgreSQL's log, each with what log_line_prefix says of it. Raises
+    `InvalidInput` if no line has a severity."""
+    entry: list[str] = []
+    has_entry = False
+    for line in lines:
+        if _LOG_LINE.match(line) is None:
+            # A message of several lines goes on.
+            entry.append(line.removeprefix("\t"))
+            continue
+        if has_entry:
+            yield _log_row("".join(entry))
+        entry, has_entry = [line], True
+    if has_entry:
+        yield _log_row("".join(entry))
+    elif entry:
+        raise InvalidInput(
+            f"{lines.path} is not a log of PostgreSQL: no line has LOG: and a message after it"
+        )
+
+
+def _log_row(entry: str) -> dict[str, Any]:
+    match = _LOG_LINE.match(entry)
+    row: dict[str, Any] = {"error_severity": "", "message": ""}
+    if match is not None:
+        for pattern in _PREFIX:
+            if found := pattern.search(match["prefix"]):
+                row |= {name: value for name, value in found.groupdict().items() if value}
+        is_text = match["severity"] == "STATEMENT"
+        row |= {
+            "error_severity": match["severity"],
+            "message": match["message"].rstrip(),
+            "failed_query": match["message"].strip() if is_text else None,
+        }
+    return row
+
+
+def _without_failed(
+    rows: Iterable[tuple[int, Mapping[str, Any]]],
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the rows of a log with their places. PostgreSQL writes a statement before it runs it:
+    one that an error of the same process names later is left out."""
+    waiting: dict[Any, tuple[int, Mapping[str, Any]]] = {}
+    for place, row in rows:
+        if "error_severity" not in row:
+            yield place, row
+            continue
+        process = _first(row, (*_PROCESS, *_SESSION))
+        failed = row.get("failed_query")
+        if failed:
+            before = waiting.get(process)
+            if before is not None and _text_of(before[1]) == str(failed).strip():
+                del waiting[process]
+        text = _text_of(row)
+        if str(row["error_severity"]).casefold() in ("statement", "detail", "hint", "context"):
+            # They belong to the message before them.
+            continue
+        if text is None:
+            yield place, row
+            continue
+        if process in waiting:
+            yield waiting.pop(process)
+        if process is None or str(row["message"]).startswith("duration:"):
+            yield place, row
+        else:
+            waiting[process] = place, row
+    yield from sorted(waiting.values(), key=lambda pair: pair[0])
 
 
 def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -462,7 +635,7 @@ def _fold(row: Mapping[str, Any]) -> dict[str, Any]:
         folded_row[name.casefold()] = value
         if isinstance(value, dict):
             folded_row |= {
-                f"{name}.{inner}".casefold(): element for inner, element in value.items()
+                f"{name.casefold()}.{inner}": element for inner, element in _fold(value).items()
             }
     return folded_row
 
@@ -474,6 +647,9 @@ def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
 def _has_text(row: Mapping[str, Any], path: Path) -> bool:
     if "message" in row and "error_severity" in row:
         return True
+    if "jobreference" in row and "configuration.query.query" not in row:
+        # A job of BigQuery that loads, copies or extracts.
+        return False
     if not any(name in row for name in _TEXT):
         raise InvalidInput(
             f"{path} has no column with the text of queries; known are {', '.join(_TEXT)}, and "
@@ -513,6 +689,8 @@ def _statement(row: Mapping[str, Any], text: str, place: int, dialect: str) -> _
         session = None if whose is None else f"{whose} {at.date() if at else ''}"
     database, schema = _first(row, _DATABASE), _first(row, _SCHEMA)
     # An empty name stands for an unknown database.
+    if dialect == "bigquery" and database is None:
+        database = _first(row, _PROJECT)
     near = () if schema is None else (str(schema),)
     near = near if database is None and not near else (str(database or ""), *near)
     return _Statement(
@@ -522,7 +700,18 @@ def _statement(row: Mapping[str, Any], text: str, place: int, dialect: str) -> _
         at,
         None if session is None else sys.intern(str(session)),
         tuple(map(sys.intern, near)),
+        _destination(row),
     )
+
+
+def _destination(row: Mapping[str, Any]) -> TablePath | None:
+    """Return the table that a query's result was written to; `None` for those that BigQuery makes
+    for every result, whose dataset begins with `_`."""
+    for names in _DESTINATIONS:
+        path = tuple(str(row[name]).partition("$")[0] for name in names if row.get(name))
+        if len(path) == len(names) and not path[1].startswith("_"):
+            return path
+    return None
 
 
 def _moment(value: Any) -> datetime | None:
@@ -627,12 +816,13 @@ class _Reader:
         if statement.near:
             session.near = statement.near
         near, names = session.near, self._names.get(key)
-        at = None if names is None else (key, near, session.resolve(names))
+        is_result = statement.destination is not None
+        at = None if names is None or is_result else (key, near, session.resolve(names))
         reading = None if at is None else self._readings.get(at)
         if at is not None and reading is not None:
             session.repeat(reading.near, reading.changes)
         else:
-            parts = session.read(text, statement.place)
+            parts = session.read(text, statement.place, statement.destination)
             reading = _Reading(parts, session.near, list(session.changes))
             if session.references is not None:
                 self._names[key], resolved = session.references

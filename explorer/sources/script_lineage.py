@@ -15,6 +15,7 @@ from explorer.sources.sql_lineage import (
     Path,
     QueryLineage,
     abbreviate_statement,
+    find_table,
     hide_values,
     mark_duplicates,
     open_expression,
@@ -236,9 +237,14 @@ class DatabaseSession:
         """Return whether a statement created the table, as opposed to a table of the catalog."""
         return path in self.tables or path in self.script_tables
 
-    def read(self, text: str, line: int = 1) -> list[StatementLineage]:
+    def read(
+        self, text: str, line: int = 1, destination: Path | None = None
+    ) -> list[StatementLineage]:
         """Return what a statement reads and writes: one item for each table that it writes, an
-        empty list if it does neither."""
+        empty list if it does neither. The result of a query is written to `destination`, if it is
+        given."""
+        from sqlglot import exp
+
         lineage = StatementLineage(line, abbreviate_statement(text, self.dialect))
         self.references, self.changes = ((), ()), []
         if _CONTROL.match(text):
@@ -257,6 +263,8 @@ class DatabaseSession:
             text, output = split_output(text, self.dialect)
             statement = _parse(text, self.dialect)
             self.references = self._names(statement)
+            if destination is not None and isinstance(statement, exp.Query):
+                return self._write_result(statement, destination, lineage)
             parts = [*self._read_ctes(statement, lineage), *self._read(statement, lineage)]
             if output is not None and output.target is not None:
                 # What it writes depends on more than the names in the statement.
@@ -380,7 +388,7 @@ class DatabaseSession:
                 self._declare(statement)
             case exp.Drop(kind="TABLE" | "VIEW"):
                 for table in statement.args.get("tables") or [statement.this]:
-                    path = self.tables.find(table_path(table), self.near)
+                    path = self._find(table_path(table))
                     if path is not None:
                         self._note((path, None, path in self.tables))
             case exp.Create():
@@ -426,9 +434,6 @@ class DatabaseSession:
             # A rename also looks up names that are not in the statement; variables are no tables.
             return None
         paths = [table_path(table) for table in statement.find_all(exp.Table)]
-        if self.dialect == "sqlite":
-            # Names are also looked up without `main`.
-            paths += [path[1:] for path in paths if len(path) > 1]
         names = dict.fromkeys(paths)
         return tuple(names), self.resolve(tuple(names))
 
@@ -437,7 +442,7 @@ class DatabaseSession:
         table, and the columns if a statement created it."""
         resolutions = []
         for name in names:
-            path = self.tables.find(name, self.near)
+            path = self._find(name)
             is_made = path is not None and self.is_made(path)
             columns = tuple(self.columns(path)) if path is not None and is_made else None
             resolutions.append((path, path in self.tables if path else False, columns))
@@ -496,14 +501,29 @@ class DatabaseSession:
         part.target_columns = part.lineage.names
         return [part]
 
+    def _write_result(
+        self, query: Any, destination: Path, part: StatementLineage
+    ) -> list[StatementLineage]:
+        """Read a query whose result the database wrote to a table that the query does not name."""
+        self.references = None
+        self.trace(query_of(query), part.lineage)
+        part.target = self._find(destination) or destination
+        names = {name.casefold(): name for name in self.columns(part.target)}
+        part.target_columns = [names.get(name, name) for name in part.lineage.names]
+        self._add(part.target, part.target_columns, is_own=False)
+        return [_without_itself(part)]
+
     def trace(self, query: Any, lineage: QueryLineage) -> None:
         """Add what a query reads to a lineage."""
         trace_query(query, self.dialect, self.tables, self.near, lineage, self.variables)
 
+    def _find(self, name: Path) -> Path | None:
+        return find_table(self.tables, name, self.near, self.dialect)
+
     def path_of(self, table: Any) -> Path:
         """Return the path of a written table in the catalog or the script; the path in the
         statement if neither has it."""
-        return self.tables.find(table_path(table), self.near) or table_path(table)
+        return self._find(table_path(table)) or table_path(table)
 
     def columns(self, path: Path) -> Sequence[str]:
         """Return the columns of a table, empty if they are not known."""
@@ -692,7 +712,7 @@ class DatabaseSession:
         for action in statement.args.get("actions") or ():
             if isinstance(action, exp.AlterRename | exp.SwapTable) and self.is_made(source):
                 new_name = table_path(action.this)
-                path = self.tables.find(new_name, self.near)
+                path = self._find(new_name)
                 if path is None and len(new_name) == 1:
                     path = (*source[:-1], *new_name)
                 part.target = path or new_name

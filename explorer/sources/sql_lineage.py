@@ -17,6 +17,7 @@ from explorer.errors import InvalidInput, MissingExtra
 from explorer.sources.column_tracer import (
     ColumnTrace,
     ColumnTracer,
+    NamedTable,
     ResultColumn,
     SourceColumn,
     fit,
@@ -146,6 +147,15 @@ class KnownTables:
                 return path
         return self._below.find(table_name, near) if self._below is not None else None
 
+    def match(self, table_name: Path, near: Path) -> list[Path]:
+        """Return the paths of the tables whose names begin with one that ends with `*`, in order by
+        name. Cost: looks at every table."""
+        start = table_name[-1].casefold().removesuffix("*")
+        names = {path[-1] for path in self._columns if path[-1].casefold().startswith(start)}
+        found = (self.find((*table_name[:-1], name), near) for name in sorted(names))
+        paths = [path for path in found if path is not None]
+        return paths or (self._below.match(table_name, near) if self._below is not None else [])
+
     def _find_here(self, table_name: Path, near: Path) -> tuple[Path | None, bool]:
         """Return the table among these that a query names, and whether any of these matches the
         name. The table is `None` if several match equally."""
@@ -176,6 +186,26 @@ class KnownTables:
             if len(same) == 1:
                 return same[0], True
         return None, True
+
+
+# Dialects in which a database has tables, and no schemas.
+_WITHOUT_SCHEMAS: Final = frozenset(("clickhouse", "doris", "mysql", "singlestore", "starrocks"))
+# The name of one of BigQuery's tables by day, or of all of them; the catalog may have them as one.
+SHARD: Final = re.compile(r"(.+?)_?(?:\*|\d{8})")
+
+
+def find_table(tables: KnownTables, name: Path, near: Path, dialect: str) -> Path | None:
+    """Return the path of the table that a statement of a dialect names; see `KnownTables.find`."""
+    if dialect == "sqlite" and len(name) > 1 and name[0].casefold() == "main":
+        name = name[1:]
+    if dialect in _WITHOUT_SCHEMAS and len(name) > 1:
+        # The name says in which database the table is.
+        near = ()
+    path = tables.find(name, near)
+    if path is None and dialect == "bigquery" and (shard := SHARD.fullmatch(name[-1])):
+        for base in (shard[1], f"{shard[1]}_", f"{shard[1]}_*"):
+            path = path or tables.find((*name[:-1], base), near)
+    return path
 
 
 def _steps(path: Path, name_length: int, near: Path) -> int | None:
@@ -553,12 +583,14 @@ def trace_query(
     """Add what a query reads to a lineage. `variables` are names in lower case that are no columns
     unless a table has them. Raises the errors of sqlglot."""
 
-    def find_table(name: Path) -> tuple[Path, Sequence[str], Sequence[str]] | None:
-        is_in_file = dialect == "sqlite" and name[0].casefold() == "main"
-        path = tables.find(name[1:] or name if is_in_file else name, near)
-        return None if path is None else (path, tables.columns(path), tables.fields(path))
+    def find_tables(name: Path) -> list[NamedTable]:
+        path = find_table(tables, name, near, dialect)
+        paths = [path] if path is not None else []
+        if path is None and dialect == "bigquery" and name[-1].endswith("*"):
+            paths = tables.match(name, near)
+        return [NamedTable(path, tables.columns(path), tables.fields(path)) for path in paths]
 
-    tracer = ColumnTracer(dialect, find_table, variables)
+    tracer = ColumnTracer(dialect, find_tables, variables)
     columns = tracer.read(query)
     lineage.tables += [path for path in tracer.tables if path not in lineage.tables]
     for path, names in tracer.used.items():

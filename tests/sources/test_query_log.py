@@ -298,9 +298,9 @@ def test_statements_that_differ_in_literals_are_parsed_once(
     parsed: list[str] = []
     read = DatabaseSession.read
 
-    def counted(self: DatabaseSession, text: str, line: int = 1) -> Any:
+    def counted(self: DatabaseSession, text: str, *more: Any) -> Any:
         parsed.append(text)
-        return read(self, text, line)
+        return read(self, text, *more)
 
     monkeypatch.setattr(DatabaseSession, "read", counted)
     rows = [
@@ -374,9 +374,9 @@ def test_a_statement_is_parsed_again_only_where_its_names_stand_for_something_el
     parsed: list[str] = []
     read, made = DatabaseSession.read, list[int]()
 
-    def counted(self: DatabaseSession, text: str, line: int = 1) -> Any:
+    def counted(self: DatabaseSession, text: str, *more: Any) -> Any:
         parsed.append(text)
-        found = read(self, text, line)
+        found = read(self, text, *more)
         made.append(len(self.script_tables._columns) + len(self.script_tables._by_end))
         return found
 
@@ -602,3 +602,231 @@ def test_removing_a_log_says_that_what_it_added_stays(
     ran = command("sources", "remove", "gone-log", "--yes")
     assert ran.code == 0, ran
     assert "gone-log is removed; the lineage and use it added stay" in ran.err
+
+
+def load_tables(command: Run, path: Path, platform: str, tables: dict[str, dict[str, str]]) -> None:
+    """Add tables with their columns, by field path and type of the catalog's model."""
+    aspects = [
+        {
+            "entityType": "dataset",
+            "entityUrn": dataset(platform, name),
+            "changeType": "UPSERT",
+            "aspectName": "schemaMetadata",
+            "aspect": {
+                "json": {
+                    "schemaName": name,
+                    "platform": f"urn:li:dataPlatform:{platform}",
+                    "version": 0,
+                    "hash": "",
+                    "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+                    "fields": [
+                        {
+                            "fieldPath": column,
+                            "nativeDataType": kind,
+                            "type": {"type": {f"com.linkedin.schema.{kind}Type": {}}},
+                        }
+                        for column, kind in columns.items()
+                    ],
+                }
+            },
+        }
+        for name, columns in tables.items()
+    ]
+    path.write_text(json.dumps(aspects))
+    ran = command("load", str(path))
+    assert ran.code == 0, ran
+
+
+def columns_of_lineage(cat: Catalog, urn: str) -> dict[str, list[str]]:
+    """Return of each column the columns it is made from."""
+    return lineage(cat, urn)[1]
+
+
+def job(text: str, **more: Any) -> dict[str, Any]:
+    """Return a job of BigQuery as its INFORMATION_SCHEMA has it."""
+    moment = "2026-03-01 08:30:00.000000 UTC"
+    return {
+        "job_id": f"j{abs(hash(text))}",
+        "creation_time": moment,
+        "user_email": "ana@acme.org",
+        "query": text,
+        "state": "DONE",
+        **more,
+    }
+
+
+@pytest.mark.parametrize("form", ["lines", "list", "jobs"])
+def test_jobs_of_bigquery_have_a_project_a_destination_and_tables_by_day(
+    command: Run, cat: Catalog, tmp_path: Path, form: str
+) -> None:
+    project = f"acme-{form}"
+    load_tables(
+        command,
+        tmp_path / "tables.json",
+        "bigquery",
+        {
+            f"{project}.raw.orders": {
+                "id": "Number",
+                "geo": "Record",
+                "geo.city": "Record",
+                "geo.city.name": "String",
+            },
+            f"{project}.mart.towns": {"id": "Number", "town": "String"},
+            f"{project}.mart.copies": {"id": "Number", "place": "String"},
+            f"{project}.ga.events": {"event_name": "String"},
+            f"{project}.ga.hits_20260101": {"path": "String"},
+            f"{project}.ga.hits_20260102": {"path": "String", "more": "String"},
+            f"{project}.mart.paths": {"path": "String", "event_name": "String"},
+        },
+    )
+
+    def destination(dataset_id: str, table_id: str) -> dict[str, str]:
+        return {"project_id": project, "dataset_id": dataset_id, "table_id": table_id}
+
+    texts = [
+        (
+            "create or replace table mart.towns as"
+            " select o.id, o.geo.city.name as town from raw.orders o",
+            None,
+        ),
+        ("select id, town as place from mart.towns", destination("mart", "copies")),
+        ("select town from mart.towns", destination("_f00", "anon1")),
+        (
+            f"select h.path, e.event_name from `{project}.ga.hits_*` h,"
+            f" `{project}.ga.events_*` e where e._table_suffix > '20260101'",
+            destination("mart", "paths$20260101"),
+        ),
+    ]
+    path = tmp_path / f"jobs_{form}.{'jsonl' if form == 'lines' else 'json'}"
+    if form == "jobs":
+        # What `bq ls --jobs --format=prettyjson` gives.
+        path.write_text(
+            json.dumps(
+                [
+                    {
+                        "jobReference": {"projectId": project, "jobId": "x"},
+                        "status": {"state": "DONE"},
+                        "statistics": {"creationTime": "1772353800000"},
+                        "user_email": "ana@acme.org",
+                        "configuration": {
+                            "query": {
+                                "query": text,
+                                "destinationTable": target
+                                and {
+                                    "projectId": target["project_id"],
+                                    "datasetId": target["dataset_id"],
+                                    "tableId": target["table_id"],
+                                },
+                            }
+                        },
+                    }
+                    for text, target in texts
+                ]
+                + [{"jobReference": {"projectId": project}, "configuration": {"load": {}}}],
+                indent=2,
+            )
+        )
+    else:
+        jobs = [job(text, project_id=project, destination_table=target) for text, target in texts]
+        path.write_text(
+            json.dumps(jobs) if form == "list" else "\n".join(json.dumps(one) for one in jobs)
+        )
+    ran = command("add", str(path), "--dialect", "bigquery", "--json")
+    assert ran.code == 0, ran
+    assert json.loads(ran.out)["skipped"] == []
+
+    def urn(name: str) -> str:
+        return dataset("bigquery", f"{project}.{name}")
+
+    assert columns_of_lineage(cat, urn("mart.towns")) == {
+        "id": ["orders.id"],
+        "town": ["orders.geo.city.name"],
+    }
+    assert columns_of_lineage(cat, urn("mart.copies")) == {
+        "id": ["towns.id"],
+        "place": ["towns.town"],
+    }
+    assert columns_of_lineage(cat, urn("mart.paths")) == {
+        "path": ["hits_20260101.path", "hits_20260102.path"],
+        "event_name": ["events.event_name"],
+    }
+    (use,) = cat.timeseries(urn("raw.orders"), "datasetUsageStatistics").values
+    assert {field["fieldPath"] for field in use["fieldCounts"]} == {"id", "geo.city.name"}
+    (use,) = cat.timeseries(urn("mart.towns"), "datasetUsageStatistics").values
+    assert use["totalSqlQueries"] == 2
+
+
+@pytest.mark.parametrize("instance", ["prod", "staging"])
+def test_a_log_of_mysql_names_tables_of_its_instance_after_use(
+    command: Run, cat: Catalog, tmp_path: Path, instance: str
+) -> None:
+    names = {"orders": {"id": "Number"}, "totals": {"id": "Number"}}
+    load_tables(
+        command,
+        tmp_path / "tables.json",
+        "mysql",
+        {
+            f"{place}.{schema}.{name}": columns
+            for place in ("prod", "staging")
+            for schema in ("shop", "crm")
+            for name, columns in names.items()
+        },
+    )
+    script = tmp_path / f"load_{instance}.sql"
+    script.write_text(
+        "use shop; insert into totals (id) select id from orders;"
+        " insert into crm.totals (id) select id from crm.orders;"
+    )
+    ran = command("add", str(script), "--dialect", "mysql", "--instance", instance, "--json")
+    assert ran.code == 0, ran
+    assert json.loads(ran.out)["skipped"] == []
+    for schema in ("shop", "crm"):
+        value = cat.entity(dataset("mysql", f"{instance}.{schema}.totals")).raw("upstreamLineage")
+        assert value is not None
+        assert [one["dataset"] for one in value["upstreams"]] == [
+            dataset("mysql", f"{instance}.{schema}.orders")
+        ]
+
+
+_PREFIXES = {
+    "%m [%p] %u@%d ": "2026-03-01 08:30:00.000 UTC [77] ANA@wh ",
+    "%t [%p-%l] user=%u,db=%d,app=%a,client=%h ": (
+        "2026-03-01 08:30:00 UTC [77-1] user=ANA,db=wh,app=psql,client=::1 "
+    ),
+    "%t:%r:%u@%d:[%p]:": "2026-03-01 08:30:00 UTC:10.0.0.1(5432):ANA@wh:[77]:",
+}
+
+
+@pytest.mark.parametrize("prefix", _PREFIXES.values(), ids=_PREFIXES)
+def test_the_log_of_postgresql_is_known_by_what_is_in_its_prefix(
+    tmp_path: Path, prefix: str
+) -> None:
+    path = tmp_path / "postgresql-2026-03-01.log.1"
+    path.write_text(
+        f"{prefix}LOG:  statement: select 1\n"
+        f"{prefix}LOG:  statement: select a,\n\t  b\n\tfrom orders\n"
+        f"{prefix}LOG:  execute <unnamed>: select $1,$2\n"
+        f"{prefix}DETAIL:  parameters: $1 = '7', $2 = '8'\n"
+        f"{prefix}LOG:  duration: 0.1 ms  statement: select 3\n"
+        f"{prefix}LOG:  statement: select missing\n"
+        f'{prefix}ERROR:  column "missing" does not exist at character 8\n'
+        f"{prefix}STATEMENT:  select missing\n"
+        f"{prefix}LOG:  connection authorized: user=ana\n"
+    )
+    inventory = Inventory()
+    found = sorted(query_log._statements(path, inventory, "postgres"), key=lambda one: one.place)
+    assert [one.text for one in found] == [
+        "select 1",
+        "select a,\n  b\nfrom orders",
+        "select $1,$2",
+        "select 3",
+    ]
+    assert {(one.user, one.at, one.near) for one in found} == {("ANA", _MOMENT, ("wh",))}
+    assert inventory.kinds["failed statement"] == 1
+
+
+def test_a_log_without_a_message_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("something else\n")
+    with pytest.raises(InvalidInput, match="no line has LOG:"):
+        list(query_log._statements(path, Inventory(), "postgres"))

@@ -58,9 +58,10 @@ What is read
                   meta.terms become owners and terms. Without the project: a
                   manifest.json or NAME_manifest.json, or its folder, with the
                   other artifacts beside it
-  queries         with --dialect: SQL, or a query history as CSV, JSON lines
-                  or Parquet, as Snowflake, BigQuery, Redshift, Databricks and
-                  PostgreSQL's csvlog name its columns; or a folder of these.
+  queries         with --dialect: SQL, or a query history as CSV, JSON or
+                  Parquet, as Snowflake, BigQuery (also bq --format=json),
+                  Redshift, Databricks and PostgreSQL's csvlog name its
+                  columns; PostgreSQL's log (*.log); or a folder of these.
                   Tables that the catalog has get lineage to the column, and
                   where it is known who asked what when, their use by day,
                   with ? for the values in queries
@@ -69,8 +70,8 @@ What is read
                   left out: what is found comes here, and nothing where the
                   run fails
 
-Views and models have lineage to the column, from their SQL; what is not
-understood is listed with the reason. Of CSV and JSON lines the first rows are
+Views and models have lineage to the column, from their SQL; columns that are
+not traced are listed with the reason. Of CSV and JSON lines the first rows are
 read, to know the types; of others none, but that the rows of an SQLite file of
 up to 256 MB are counted.
 
