@@ -16,7 +16,6 @@ from explorer.sources.sql_lineage import (
     KnownTables,
     NotUnderstood,
     QueryLineage,
-    defined_columns,
     parse_statement,
     query_of,
     read_lineage,
@@ -25,6 +24,7 @@ from explorer.sources.sql_lineage import (
     table_path,
 )
 from explorer.sources.sql_lineage import Path as TablePath
+from explorer.sources.table_definition import defined_columns
 from explorer.stewardship.dbt_project import strings_in
 
 if TYPE_CHECKING:

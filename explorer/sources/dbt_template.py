@@ -6,6 +6,7 @@ Templates run in a sandbox. One that needs more is reported with what it needs; 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from explorer.errors import MissingExtra
@@ -18,7 +19,11 @@ _TAG_WORD: Final = re.compile(r"\{%[-+]?\s*(\w+)")
 _BLOCKS: Final = frozenset(
     ("autoescape", "block", "call", "docs", "filter", "for", "if", "macro", "raw", "test", "with")
 )
+MACRO: Final = re.compile(r"\{%-?\s*macro\s+(\w+)")
+"""Matches the beginning of a macro."""
+
 _SPACE: Final = re.compile(r"\s+")
+_CONFIG: Final = re.compile(r"\{\{-?\s*config\(.*?\)\s*-?\}\}", re.DOTALL)
 
 
 class _AtRunTime:
@@ -37,7 +42,7 @@ class TemplateRenderer:
         self, names: Mapping[str, Any], macros: Iterable[str], settings: Mapping[str, Any]
     ) -> None:
         try:
-            from jinja2 import StrictUndefined, TemplateError
+            from jinja2 import StrictUndefined
             from jinja2.sandbox import SandboxedEnvironment
         except ModuleNotFoundError as error:
             if error.name != "jinja2":
@@ -48,16 +53,21 @@ class TemplateRenderer:
         )
         environment.globals.update({**_builtins(settings), **names})
         for text in macros:
-            try:
-                module = environment.from_string(text).module
-            except (NotUnderstood, TemplateError, RecursionError, TypeError, ValueError):
-                # Tests, materializations and macros that need dbt itself. A model that calls one is
-                # reported as not understood.
-                continue
-            environment.globals.update(
-                {key: value for key, value in vars(module).items() if not key.startswith("_")}
-            )
+            for name in MACRO.findall(text):
+                environment.globals[name] = partial(self._call, text, name)
+        self._modules: dict[str, Any] = {}
         self._environment = environment
+
+    def _call(self, text: str, name: str, *values: Any, **more: Any) -> Any:
+        """Call a macro. Its file is only read now, when the macros that it calls are known."""
+        if text not in self._modules:
+            self._modules[text] = self._environment.from_string(text).module
+        return getattr(self._modules[text], name)(*values, **more)
+
+    def read_settings(self, text: str) -> dict[str, Any]:
+        """Return the settings that a template passes to `config`, without rendering the rest of it.
+        Raises `NotUnderstood` if only dbt can tell them."""
+        return self.render("".join(_CONFIG.findall(text)))[1]
 
     def render(self, text: str, **names: Any) -> tuple[str, dict[str, Any]]:
         """Return the SQL of a template, and the settings that it passes to `config`. Raises
@@ -80,15 +90,22 @@ class TemplateRenderer:
                 f"{error.message or 'a macro is unknown'}; dbt compile can resolve it, and its "
                 "result in target/manifest.json is then used"
             ) from None
-        except (TemplateError, RecursionError, TypeError, ValueError, KeyError) as error:
+        except (
+            *(TemplateError, RecursionError, TypeError, ValueError, KeyError, AttributeError),
+        ) as error:
             raise NotUnderstood(f"its template cannot be rendered: {error}") from None
 
 
-def _builtins(settings: Mapping[str, Any]) -> dict[str, Any]:
+def read_variables(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the variables that the settings of a project give a value."""
     variables = settings.get("vars")
     values_by_name: dict[str, Any] = dict(variables) if isinstance(variables, dict) else {}
     own = values_by_name.get(str(settings.get("name")))
-    values_by_name |= own if isinstance(own, dict) else {}
+    return values_by_name | (own if isinstance(own, dict) else {})
+
+
+def _builtins(settings: Mapping[str, Any]) -> dict[str, Any]:
+    values_by_name = read_variables(settings)
 
     def var(name: str, default: Any = None) -> Any:
         if name not in values_by_name and default is None:

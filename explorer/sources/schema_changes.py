@@ -5,8 +5,9 @@ Nothing is executed except dbt's templates, which are rendered in a sandbox.
 """
 
 import csv
+import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -18,13 +19,12 @@ from explorer.client import Catalog
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.sources.column_tracer import table_path
-from explorer.sources.dbt_template import TemplateRenderer
+from explorer.sources.dbt_template import MACRO, TemplateRenderer, read_variables
+from explorer.sources.script_lineage import split_statements
 from explorer.sources.source import SkippedPart
 from explorer.sources.sql_lineage import (
-    DefinedColumn,
     NotUnderstood,
     QueryLineage,
-    defined_columns,
     parse_statement,
     reading,
     require_sqlglot,
@@ -32,19 +32,28 @@ from explorer.sources.sql_lineage import (
 )
 from explorer.sources.sql_lineage import Path as TablePath
 from explorer.sources.sql_statements import split_statements
+from explorer.sources.table_definition import (
+    DefinedColumn,
+    DefinedTable,
+    define_table,
+    defined_columns,
+)
 from explorer.stewardship.dbt_project import artifact_path, strings_in
 from explorer.stewardship.yaml_document import load
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
-ChangeKind = Literal["added", "dropped", "renamed", "retyped"]
+ChangeKind = Literal["added", "dropped", "renamed", "moved", "retyped", "logic"]
 
 _DBT: Final = "dbt"
-_ASPECTS: Final = ("schemaMetadata", "siblings", "status")
+_ASPECTS: Final = ("datasetProperties", "schemaMetadata", "siblings", "status")
 _MOST_NAMESAKES: Final = 200
 _SETTINGS: Final = "dbt_project.yml"
+_DEFAULT_SCHEMA: Final = "the default schema"
 _SUFFIXES: Final = (".sql", ".csv", ".yml", ".yaml", ".py")
+# The settings that say which table a model is.
+_PLACES: Final = ("alias", "schema", "database", "enabled")
 _FOLDERS: Final = {
     "model": ("model-paths", "source-paths", "models"),
     "seed": ("seed-paths", "data-paths", "seeds"),
@@ -58,9 +67,11 @@ class SchemaChange:
     """A change of a table or of one of its columns.
 
     `table` is its path in the repository, from the outermost container to its own name; for dbt
-    (`is_dbt`) it is the name of the model alone. `column` is `None` for a change of the whole
-    table. `before` and `after` are the types of a retyped column, or the names of a renamed column
-    or table.
+    (`is_dbt`) it is the name of the model, or those of a source and its table. `column` is `None`
+    for a change of the whole table. `before` and `after` are the types of a retyped column, the
+    names of a renamed column or table, or the schemas of a moved table. A change of `logic` leaves
+    the columns as they are: `part` is what changed, an `expression`, `filter` or `join`, a
+    `grouping`, `limit` or `union`, or the whole `query` if it is not known what of it changed.
     """
 
     kind: ChangeKind
@@ -70,11 +81,13 @@ class SchemaChange:
     before: str | None = None
     after: str | None = None
     is_dbt: bool = False
+    part: str | None = None
 
     @property
     def is_breaking(self) -> bool:
-        """Whether the change can break what reads the table: every change but an addition."""
-        return self.kind != "added"
+        """Whether the change can break what reads the table: every change but an addition and one
+        of logic."""
+        return self.kind not in ("added", "logic")
 
 
 @dataclass(slots=True)
@@ -137,8 +150,8 @@ class NamedDatasets:
     def find(self, path: TablePath, *, is_dbt: bool) -> "list[Entity]":
         """Return the datasets whose names end with that of a table, compared without regard to
         case, and their siblings, each with its schema. A dbt model matches datasets on dbt's
-        platform, and those of other platforms only if there are none. Removed datasets are left
-        out."""
+        platform, also those with an alias, and those of other platforms only if there are none.
+        Removed datasets and siblings that are not in the catalog are left out."""
         candidates = self._find(path[-1])
         if is_dbt:
             of_dbt = [entity for entity in candidates if entity.urn.platform == _DBT]
@@ -159,7 +172,9 @@ class NamedDatasets:
         more = [urn for urn in siblings if urn not in entities_by_urn]
         if more:
             entities_by_urn |= self._catalog.entities(more, _ASPECTS)
-        return [entity for entity in entities_by_urn.values() if not entity.removed]
+        return [
+            entity for entity in entities_by_urn.values() if entity.exists and not entity.removed
+        ]
 
     def columns(self, path: TablePath, *, is_dbt: bool) -> list[str] | None:
         """Return the columns of the first of these datasets that has any, or `None`."""
@@ -168,17 +183,41 @@ class NamedDatasets:
                 return [column.path.simple for column in entity.schema]
         return None
 
+    def types(self, path: TablePath) -> dict[str, str]:
+        """Return the types of the columns of a dbt model, by name in lower case, as far as the
+        catalog has them."""
+        types: dict[str, str] = {}
+        for entity in self.find(path, is_dbt=True):
+            for column in entity.schema:
+                if column.native_type:
+                    types.setdefault(column.path.simple.casefold(), column.native_type)
+        return types
+
     def _find(self, name: str) -> "list[Entity]":
         key = name.casefold()
         if key not in self._entities:
             hits = self._catalog.search(name, entity="dataset", count=_MOST_NAMESAKES)
-            urns = [hit.urn for hit in hits if _last_name(hit.urn) == key]
-            self._entities[key] = list(self._catalog.entities(urns, _ASPECTS).values())
+            urns = [
+                hit.urn for hit in hits if _last_name(hit.urn) == key or hit.urn.platform == _DBT
+            ]
+            entities = self._catalog.entities(urns, _ASPECTS).values()
+            self._entities[key] = [
+                entity
+                for entity in entities
+                if key in (_last_name(entity.urn), _model_name(entity))
+            ]
         return self._entities[key]
 
 
 def _last_name(urn: Urn) -> str:
     return urn.name.rpartition(".")[2].casefold()
+
+
+def _model_name(entity: "Entity") -> str:
+    """Return the name of a dbt model in lower case, which an alias in its URN may hide."""
+    properties = entity.raw("datasetProperties") or {}
+    is_model = entity.urn.platform == _DBT
+    return str(properties.get("name") or "").casefold() if is_model else ""
 
 
 class _Repository:
@@ -272,9 +311,21 @@ class _Commit:
 # dbt
 
 
+@dataclass(frozen=True, slots=True)
+class _ModelDefinition:
+    """What a model defines. `sql` is its query in a form without comments and white space;
+    `is_compiled` tells that dbt compiled it, with the names of tables in the warehouse and with
+    ephemeral models in it."""
+
+    table: DefinedTable
+    sql: str = ""
+    is_compiled: bool = False
+
+
 class _DbtProject:
     """A dbt project in a commit. `compiled` has the raw and the compiled SQL of models by name,
-    from the manifest."""
+    from the manifest. `former_names` has the names that models and tables of sources had before
+    they were renamed, by their names in this commit."""
 
     def __init__(
         self,
@@ -284,19 +335,20 @@ class _DbtProject:
         datasets: "NamedDatasets",
         dialect: str,
     ) -> None:
-        self._commit, self._prefix, self._dialect = commit, prefix, dialect
+        self._commit, self.prefix, self._dialect = commit, prefix, dialect
         self._compiled = compiled
         self._datasets = datasets
-        self._columns: dict[str, list[DefinedColumn] | str | None] = {}
+        self._definitions: dict[str, _ModelDefinition | str | None] = {}
+        self.former_names: dict[TablePath, str] = {}
         self._reading: set[str] = set()
         text = commit.text(f"{prefix}{_SETTINGS}")
         value = load(text) if text is not None else {}
-        self._settings: Mapping[str, Any] = value if isinstance(value, dict) else {}
+        self.settings: Mapping[str, Any] = value if isinstance(value, dict) else {}
         self.exists = text is not None
 
     def _folders(self, kind: str) -> tuple[str, ...]:
         name, older, default = _FOLDERS[kind]
-        configured_folders = strings_in(self._settings.get(name, self._settings.get(older)))
+        configured_folders = strings_in(self.settings.get(name, self.settings.get(older)))
         folders = (PurePosixPath(folder).as_posix() for folder in configured_folders or (default,))
         return tuple("" if folder == "." else f"{folder}/" for folder in folders)
 
@@ -304,7 +356,7 @@ class _DbtProject:
         """Return the files of a kind (`model`, `seed`, `snapshot` or `macro`) by their dbt names,
         which are the file names without suffix."""
         suffixes = {"seed": (".csv",), "model": (".sql", ".py")}.get(kind, (".sql",))
-        starts = tuple(f"{self._prefix}{folder}" for folder in self._folders(kind))
+        starts = tuple(f"{self.prefix}{folder}" for folder in self._folders(kind))
         return {
             PurePosixPath(name).stem: name
             for name in self._commit.files
@@ -324,77 +376,122 @@ class _DbtProject:
         """Return the text of the file of a model, seed or snapshot; empty if there is none."""
         return self._commit.text(self.tables[name]) or "" if name in self.tables else ""
 
+    def find_users(self, macros: Collection[str], variables: Collection[str]) -> set[str]:
+        """Return the models, seeds and snapshots whose text has the name of a macro or variable."""
+        names = {*macros, *variables}
+        if not names:
+            return set()
+        pattern = _any_word(names)
+        return {name for name in self.tables if pattern.search(self.source(name))}
+
     def macros(self) -> dict[str, str]:
         """Return the texts of the macro files by path."""
         return {name: self._commit.text(name) or "" for name in self.files("macro").values()}
 
-    def columns(self, name: str) -> list[DefinedColumn] | None:
-        """Return the columns of a model, seed or snapshot, or `None` if it does not exist or is not
-        enabled. Raises `NotUnderstood` if they cannot be determined."""
+    def define(self, name: str) -> _ModelDefinition | None:
+        """Return what a model, seed or snapshot defines, or `None` if it does not exist or is not
+        enabled. Raises `NotUnderstood` if its columns cannot be determined."""
         if name not in self.tables:
             return None
         if name in self._reading:
             raise NotUnderstood(f"it depends on itself through {name}")
-        if name not in self._columns:
+        if name not in self._definitions:
             self._reading.add(name)
             try:
-                self._columns[name] = self._read(name)
+                self._definitions[name] = self._read(name)
             except NotUnderstood as error:
-                self._columns[name] = str(error)
+                self._definitions[name] = str(error)
             finally:
                 self._reading.discard(name)
-        column = self._columns[name]
-        if isinstance(column, str):
-            raise NotUnderstood(column)
-        return column
+        definition = self._definitions[name]
+        if isinstance(definition, str):
+            raise NotUnderstood(definition)
+        return definition
 
-    def _read(self, name: str) -> list[DefinedColumn] | None:
+    def _read(self, name: str) -> _ModelDefinition | None:
         file, text = self.tables[name], self.source(name)
+        if self.configuration(name).get("enabled") is False:
+            return None
         if file.endswith(".csv"):
             header = next(csv.reader(text.splitlines()), [])
-            return [DefinedColumn(name.strip()) for name in header]
+            columns = [DefinedColumn(column.strip()) for column in header]
+            return _ModelDefinition(DefinedTable(columns))
         if file.endswith(".py"):
             raise NotUnderstood("it is a Python model, whose columns cannot be read from its text")
         raw, compiled = self._compiled.get(name, ("", ""))
-        if compiled and raw.strip() == text.strip():
-            sql = compiled
-        else:
-            sql, settings = self.renderer.render(text)
-            if settings.get("enabled") is False:
-                return None
+        try:
+            sql, is_compiled = self.renderer.render(text)[0], False
+        except NotUnderstood:
+            if not compiled or raw.strip() != text.strip():
+                raise
+            sql, is_compiled = compiled, True
         lineage = QueryLineage()
-        columns: list[DefinedColumn] = []
+        table, plain = DefinedTable(), ""
         with reading(lineage):
             statement = parse_statement(sql, self._dialect)
-            columns = defined_columns(statement, self._dialect, self._names)
+            plain = statement.sql(self._dialect, comments=False)
+            table = define_table(statement, self._dialect, self._names)
         if lineage.problem is not None:
             raise NotUnderstood(lineage.problem)
-        return columns
+        return _ModelDefinition(table, plain, is_compiled)
+
+    def configuration(self, name: str) -> dict[str, Any]:
+        """Return what a model passes to `config` in its file, as far as dbt is not needed for
+        it."""
+        try:
+            return self.renderer.read_settings(self.source(name))
+        except NotUnderstood:
+            return {}
+
+    def folder_configuration(self, name: str) -> dict[str, Any]:
+        """Return what `dbt_project.yml` sets for the folders that a model, seed or snapshot is
+        in."""
+        file = self.tables.get(name, "")
+        values: dict[str, Any] = {}
+        for kind in ("model", "seed", "snapshot"):
+            folders = (f"{self.prefix}{folder}" for folder in self._folders(kind))
+            above = next((folder for folder in folders if file.startswith(folder)), None)
+            if above is None:
+                continue
+            inner = PurePosixPath(file.removeprefix(above))
+            level: Any = self.settings.get(f"{kind}s")
+            for step in (str(self.settings.get("name")), *inner.parent.parts, inner.stem, ""):
+                level = level if isinstance(level, dict) else {}
+                for key in _PLACES:
+                    value = level.get(f"+{key}", level.get(key))
+                    if isinstance(value, str | bool):
+                        values[key] = value
+                level = level.get(step)
+        return values
 
     def _names(self, path: TablePath) -> Sequence[str] | None:
         """Return the columns of a table that a model reads: those in the catalog, since that is the
         table it will read, or else those that the project's model of that name gives."""
-        columns = self._datasets.columns(path, is_dbt=path[-1] in self.tables)
-        if columns is not None or path[-1] not in self.tables:
+        own_names = {before: name for (*_, name), before in self.former_names.items()}
+        name = own_names.get(path[-1], path[-1])
+        columns = self._datasets.columns(path, is_dbt=name in self.tables)
+        if columns is not None or name not in self.tables:
             return columns
         try:
-            return [column.name for column in self.columns(path[-1]) or ()]
+            definition = self.define(name)
         except NotUnderstood:
             return None
+        return [column.name for column in definition.table.columns] if definition else []
 
     @cached_property
     def renderer(self) -> TemplateRenderer:
         """What renders the project's templates. Raises `MissingExtra` without Jinja."""
 
         def ref(*names: str, **_: Any) -> str:
-            return self._quote(names[-1])
+            return self._quote(self.former_names.get(names[-1:], names[-1]))
 
         def source(schema: str, table: str) -> str:
-            return f"{self._quote(schema)}.{self._quote(table)}"
+            name = self.former_names.get((schema, table), table)
+            return f"{self._quote(schema)}.{self._quote(name)}"
 
         target = {"name": "prod", "schema": "prod", "database": "prod", "type": self._dialect}
         names = {"ref": ref, "source": source, "target": target, "this": self._quote("this")}
-        return TemplateRenderer(names, self.macros().values(), self._settings)
+        return TemplateRenderer(names, self.macros().values(), self.settings)
 
     def _quote(self, name: str) -> str:
         from sqlglot import exp
@@ -430,27 +527,276 @@ def _compare_projects(
             schemas.skipped.append(SkippedPart(f"{prefix}{_SETTINGS}", str(error)))
             return
     before, after = projects
-    names = {
-        name for project in projects for name, file in project.tables.items() if file in changed
-    }
-    names |= _macro_users(before, after)
-    for name in sorted(names):
+    _ProjectComparison(before, after, commits, changed, datasets, schemas).add_all()
+
+
+class _ProjectComparison:
+    """Compares a dbt project in two commits, and adds the changes to `schemas`."""
+
+    def __init__(
+        self,
+        before: _DbtProject,
+        after: _DbtProject,
+        commits: tuple[_Commit, _Commit],
+        changed: Sequence[str],
+        datasets: NamedDatasets,
+        schemas: ChangedSchemas,
+    ) -> None:
+        self._before, self._after = before, after
+        self._commits, self._changed = commits, changed
+        self._datasets, self._schemas = datasets, schemas
+
+    def add_all(self) -> None:
+        """Add all changes: of properties files first, since models refer to what these rename."""
+        before, after = self._before, self._after
+        self._compare_sources()
+        names = {
+            name
+            for project in (before, after)
+            for name, file in project.tables.items()
+            if file in self._changed
+        }
+        renamed = self._match_renamed_models(names)
+        after.former_names |= {(new,): old for old, new in renamed.items()}
+        for old, new in renamed.items():
+            self._add("renamed", (old,), after.tables[new], old, new)
+        names -= {*renamed, *renamed.values()}
+        changed_macros, changed_variables = (
+            _changed_macros(before, after),
+            _changed_variables(before, after),
+        )
+        users = after.find_users(changed_macros, changed_variables)
+        for name in sorted(names | users):
+            self._compare_model(name, is_changed=name in names)
+        self._compare_places(names)
+        _compare_contracts(self._commits, self._changed, self._schemas)
+
+    def _add(
+        self,
+        kind: ChangeKind,
+        table: TablePath,
+        file: str,
+        before: str | None = None,
+        after: str | None = None,
+    ) -> None:
+        change = SchemaChange(kind, table, None, file, before, after, is_dbt=True)
+        if change not in self._schemas.changes:
+            self._schemas.changes.append(change)
+
+    def _skip(self, file: str, reason: str) -> None:
+        self._schemas.skipped.append(SkippedPart(file, reason))
+
+    def _compare_model(self, name: str, *, is_changed: bool) -> None:
+        """Compare a model whose file changed, or a macro or variable that it uses."""
+        before, after = self._before, self._after
         file = after.tables.get(name) or before.tables[name]
         try:
-            new = after.columns(name)
+            new = after.define(name)
         except NotUnderstood as error:
-            schemas.skipped.append(SkippedPart(file, str(error)))
-            continue
+            self._skip(file, str(error))
+            return
+        if not is_changed and new is not None and new.is_compiled:
+            self._skip(file, "it uses a macro or variable that changed, and only dbt can render it")
+            return
         try:
-            old = before.columns(name)
+            old = before.define(name)
         except NotUnderstood as error:
-            columns = datasets.columns((name,), is_dbt=True)
+            columns = self._datasets.columns((name,), is_dbt=True)
             if columns is None:
-                schemas.skipped.append(SkippedPart(file, f"as it was before: {error}"))
-                continue
-            old = [DefinedColumn(column) for column in columns]
-        schemas.changes += _compare((name,), file, old, new, is_dbt=True)
-    _compare_contracts(commits, changed, schemas)
+                self._skip(file, f"as it was before: {error}")
+                return
+            old = _ModelDefinition(DefinedTable([DefinedColumn(column) for column in columns]))
+        types = self._datasets.types((name,)) if old and new else {}
+        self._schemas.changes += _compare(
+            (name,),
+            file,
+            old.table.columns if old else None,
+            new.table.columns if new else None,
+            is_dbt=True,
+            types=types,
+        )
+        if old is not None and new is not None and old.sql:
+            retyped = {
+                (change.column or "").casefold()
+                for change in self._schemas.changes
+                if change.table == (name,) and change.kind == "retyped"
+            }
+            for column, part in _compare_logic(old, new, retyped):
+                change = SchemaChange("logic", (name,), column, file, is_dbt=True, part=part)
+                self._schemas.changes.append(change)
+
+    def _match_renamed_models(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the new names of models that have another name and are otherwise the same."""
+        before, after = self._before, self._after
+        gone = {name: before for name in names if name not in after.tables}
+        added = {name: after for name in names if name not in before.tables}
+        signatures: dict[str, Any] = {}
+        for name, project in {**gone, **added}.items():
+            try:
+                definition = project.define(name)
+            except NotUnderstood:
+                definition = None
+            text = " ".join(project.source(name).split())
+            signatures[name] = definition.table if definition and definition.sql else text
+        renamed: dict[str, str] = {}
+        for name in gone:
+            same = [other for other in added if signatures[other] == signatures[name]]
+            rivals = [other for other in gone if signatures[other] == signatures[name]]
+            if len(same) == len(rivals) == 1:
+                renamed[name] = same[0]
+        return renamed
+
+    def _properties(self) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+        """Yield the changed properties files with their content before and after."""
+        for file in self._changed:
+            if file.endswith((".yml", ".yaml")) and not file.endswith(_SETTINGS):
+                try:
+                    values = [load(commit.text(file) or "") for commit in self._commits]
+                except (InvalidInput, NotUnderstood):
+                    # `_compare_contracts` tells of it.
+                    continue
+                old, new = (value if isinstance(value, dict) else {} for value in values)
+                yield file, old, new
+
+    def _compare_sources(self) -> None:
+        """Add the tables of sources that are gone, have another name, or are elsewhere."""
+        old: dict[TablePath, dict[str, Any]] = {}
+        new: dict[TablePath, dict[str, Any]] = {}
+        files: dict[TablePath, str] = {}
+        for file, before, after in self._properties():
+            for tables, value in ((old, before), (new, after)):
+                for path, places in _source_tables(value):
+                    tables[path], files[path] = places, file
+        gone = [path for path in old if path not in new]
+        added = [path for path in new if path not in old]
+        for path in gone:
+            same = [other for other in added if other[0] == path[0]]
+            if len(same) == 1 and sum(other[0] == path[0] for other in gone) == 1:
+                self._after.former_names[same[0]] = path[1]
+                self._add("renamed", path, files[path], path[1], same[0][1])
+                added.remove(same[0])
+            else:
+                self._add("dropped", path, files[path])
+        for path in added:
+            self._add("added", path, files[path])
+        for path in old.keys() & new.keys():
+            self._compare_place(path, files[path], old[path], new[path])
+
+    def _compare_places(self, names: Iterable[str]) -> None:
+        """Add the models that are another table in the warehouse, or none: by their `config`, by
+        properties files, and by the settings of the project, which count in this order."""
+        before, after = self._before, self._after
+        explicit: dict[str, set[str]] = {}
+        common = {*after.tables} & {*before.tables}
+        for name in sorted(common.intersection(names)):
+            old, new = before.configuration(name), after.configuration(name)
+            self._compare_place((name,), after.tables[name], old, new)
+            explicit[name] = {key for key in _PLACES if key in new}
+        for file, old_value, new_value in self._properties():
+            old_places, new_places = dict(_model_places(old_value)), dict(_model_places(new_value))
+            for name in sorted({*old_places, *new_places} & common):
+                old, new = old_places.get(name, {}), new_places.get(name, {})
+                self._compare_place((name,), file, old, new, explicit.get(name, set()))
+        if any(
+            before.settings.get(f"{kind}s") != after.settings.get(f"{kind}s") for kind in _FOLDERS
+        ):
+            for name in sorted(common):
+                old, new = before.folder_configuration(name), after.folder_configuration(name)
+                if old != new:
+                    keys = {key for key in _PLACES if key in after.configuration(name)}
+                    self._compare_place((name,), f"{after.prefix}{_SETTINGS}", old, new, keys)
+
+    def _compare_place(
+        self,
+        table: TablePath,
+        file: str,
+        before: Mapping[str, Any],
+        after: Mapping[str, Any],
+        ignored: Collection[str] = (),
+    ) -> None:
+        old, new = (
+            {key: value for key in _PLACES if key not in ignored for value in [places.get(key)]}
+            for places in (before, after)
+        )
+        if old.get("enabled") is not False and new.get("enabled") is False:
+            self._add("dropped", table, file)
+            return
+        names = [str(places.get("alias") or table[-1]) for places in (old, new)]
+        if names[0] != names[1]:
+            self._add("renamed", table, file, *names)
+        schemas = [
+            ".".join(str(places[key]) for key in ("database", "schema") if places.get(key))
+            for places in (old, new)
+        ]
+        if schemas[0] != schemas[1]:
+            self._add("moved", table, file, *(text or _DEFAULT_SCHEMA for text in schemas))
+
+
+def _source_tables(value: Mapping[str, Any]) -> Iterator[tuple[TablePath, dict[str, Any]]]:
+    """Yield the tables of the sources in a properties file, with where they are."""
+    for source in _mappings(value.get("sources")):
+        for table in _mappings(source.get("tables")):
+            places = {key: table.get(key, source.get(key)) for key in ("schema", "database")}
+            path = (str(source.get("name")), str(table.get("name")))
+            yield path, {**places, "alias": table.get("identifier")}
+
+
+def _model_places(value: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the models, seeds and snapshots in a properties file, with which table they are."""
+    for section in ("models", "seeds", "snapshots"):
+        for model in _mappings(value.get(section)):
+            config = model.get("config")
+            yield str(model.get("name")), {**model, **(config if isinstance(config, dict) else {})}
+
+
+def _changed_macros(before: _DbtProject, after: _DbtProject) -> set[str]:
+    """Return the macros whose files differ, and those that call one of them."""
+    old, new = before.macros(), after.macros()
+    texts = {file: (old.get(file, ""), new.get(file, "")) for file in {*old, *new}}
+    names: set[str] = set()
+    files = {file for file, (text, other) in texts.items() if text != other}
+    while files:
+        found = {name for file in files for text in texts.pop(file) for name in MACRO.findall(text)}
+        names |= found
+        pattern = _any_word(found)
+        files = {file for file, both in texts.items() if found and any(map(pattern.search, both))}
+    return names
+
+
+def _changed_variables(before: _DbtProject, after: _DbtProject) -> set[str]:
+    """Return the variables that the settings of the project give another value."""
+    old, new = (read_variables(project.settings) for project in (before, after))
+    return {name for name in {*old, *new} if old.get(name) != new.get(name)}
+
+
+def _any_word(words: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b({'|'.join(map(re.escape, sorted(words)))})\b")
+
+
+def _compare_logic(
+    old: _ModelDefinition, new: _ModelDefinition, retyped: Collection[str]
+) -> Iterator[tuple[str | None, str]]:
+    """Yield what changed of a query besides its columns: the column and the part of the query."""
+    if old.sql == new.sql:
+        return
+    before = {column.name.casefold(): column for column in old.table.columns}
+    after = {column.name.casefold(): column for column in new.table.columns}
+    is_same_form = old.is_compiled == new.is_compiled
+    is_known = is_same_form and bool(old.table.parts and new.table.parts)
+    is_told = False
+    for key in before.keys() & after.keys() if is_same_form else ():
+        made_by = before[key].made_by, after[key].made_by
+        if None in made_by:
+            is_known = False
+        elif made_by[0] != made_by[1] and key not in retyped:
+            is_told = True
+            yield before[key].name, "expression"
+    if is_known:
+        for part, texts in new.table.parts.items():
+            if texts != old.table.parts.get(part):
+                yield None, part
+    elif not is_told and before.keys() == after.keys() and not retyped:
+        yield None, "query"
 
 
 def _read_manifest(project: Path) -> Mapping[str, Any]:
@@ -464,25 +810,6 @@ def _read_manifest(project: Path) -> Mapping[str, Any]:
     except (OSError, ValueError, InvalidInput):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _macro_users(before: _DbtProject, after: _DbtProject) -> set[str]:
-    """Return the models, seeds and snapshots whose text contains the name of a macro from a file
-    that differs between two commits."""
-    import re
-
-    old, new = before.macros(), after.macros()
-    texts = [
-        texts.get(file, "")
-        for file in {*old, *new}
-        for texts in (old, new)
-        if old.get(file) != new.get(file)
-    ]
-    macros = {name for text in texts for name in re.findall(r"\{%-?\s*macro\s+(\w+)", text)}
-    if not macros:
-        return set()
-    pattern = re.compile(rf"\b({'|'.join(map(re.escape, macros))})\b")
-    return {name for name in after.tables if pattern.search(after.source(name))}
 
 
 def _compare_contracts(
@@ -668,9 +995,11 @@ def _compare(
     new: Sequence[DefinedColumn] | None,
     *,
     is_dbt: bool,
+    types: Mapping[str, str] | None = None,
 ) -> Iterator[SchemaChange]:
     """Yield the differences between the columns of a table before and after, in the order of the
-    old columns, then the added ones. `None` stands for a table that does not exist."""
+    old columns, then the added ones. `None` stands for a table that does not exist. `types` are
+    those that the catalog has of the columns, by name in lower case."""
     if old is None or new is None:
         if new is not None:
             yield SchemaChange("added", table, None, file, is_dbt=is_dbt)
@@ -690,12 +1019,26 @@ def _compare(
             )
         elif key not in after:
             yield SchemaChange("dropped", table, column.name, file, is_dbt=is_dbt)
-        elif column.type and after[key].type and column.type != after[key].type:
-            types = column.type, after[key].type
-            yield SchemaChange("retyped", table, column.name, file, *types, is_dbt=is_dbt)
+        elif (changed := _compare_types(column, after[key], (types or {}).get(key))) is not None:
+            yield SchemaChange("retyped", table, column.name, file, *changed, is_dbt=is_dbt)
     for column in added:
         if column not in renamed.values():
             yield SchemaChange("added", table, column.name, file, is_dbt=is_dbt)
+
+
+def _compare_types(
+    old: DefinedColumn, new: DefinedColumn, known_type: str | None
+) -> tuple[str | None, str | None] | None:
+    """Return the types of a column before and after if they differ, or if a cast was added or
+    removed; `known_type` is the type that the catalog has."""
+    if old.type and new.type:
+        return None if old.type == new.type else (old.type, new.type)
+    if old.made_by is None or new.made_by is None or old.made_by == new.made_by:
+        return None
+    if new.type and new.is_cast:
+        is_same = known_type is not None and known_type.casefold() == new.type
+        return None if is_same else (known_type and known_type.lower(), new.type)
+    return (old.type, None) if old.type and old.is_cast else None
 
 
 def _match_renames(

@@ -1,5 +1,4 @@
-"""Trace the result columns of SQL queries to the columns of tables, with sqlglot, and determine the
-columns of a table from the statement or query that defines it.
+"""Trace the result columns of SQL queries to the columns of tables, with sqlglot.
 
 Nothing is guessed: a result column is traced to existing columns, or reported with the reason why
 it cannot be. The tables that a statement certainly reads are returned in any case.
@@ -8,10 +7,10 @@ it cannot be. The tables that a statement certainly reads are returned in any ca
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from explorer.errors import InvalidInput, MissingExtra
 from explorer.sources.column_tracer import (
@@ -21,12 +20,8 @@ from explorer.sources.column_tracer import (
     ResultColumn,
     SourceColumn,
     fit,
-    table_path,
 )
 from explorer.sources.source import ColumnSources, DatasetWriter, SkippedPart, TableDefinition
-
-if TYPE_CHECKING:
-    from sqlglot.optimizer.scope import Scope
 
 Path = tuple[str, ...]
 """The names of a table, from the outermost container to its own."""
@@ -45,9 +40,6 @@ _DIALECTS: Final = {
 _DEFAULT_SCHEMAS: Final = ("public", "main", "dbo")
 # How many results of `KnownTables.find` are cached.
 _MOST_FOUND: Final = 100_000
-# The maximal size of an expression after the columns of subqueries in it have been replaced.
-_MOST_NODES: Final = 2_000
-_DEEPEST: Final = 40
 _log = logging.getLogger("sqlglot")
 
 LITERALS: Final = frozenset(
@@ -662,164 +654,3 @@ def add_tables(writer: DatasetWriter, tables: Sequence[TableDefinition], dialect
         )
         upstreams = [writer.dataset(path) for path in lineage.tables]
         writer.add(table, upstreams=upstreams, columns=columns)
-
-
-@dataclass(frozen=True, slots=True)
-class DefinedColumn:
-    """A column of a definition.
-
-    `type` is the type that the SQL gives it, or `None` if it depends on tables. `made_by` is the
-    expression over columns of tables that computes it, or `None` if that is not known.
-    """
-
-    name: str
-    type: str | None = None
-    made_by: str | None = None
-
-
-def defined_columns(
-    statement: Any, dialect: str, columns_of: Callable[[Path], Sequence[str] | None]
-) -> list[DefinedColumn]:
-    """Return the columns of a query, or of the table or view that a `CREATE` creates.
-
-    `columns_of` returns the columns of a table that the query reads; it is called only if the query
-    contains a `*`. The statement is modified. Raises `NotUnderstood` and the errors of sqlglot.
-    """
-    from sqlglot import exp
-
-    query, columns = statement, list[DefinedColumn]()
-    if isinstance(statement, exp.Create):
-        query = statement.expression
-        if isinstance(statement.this, exp.Schema):
-            columns = [
-                DefinedColumn(expression.name, _type_text(expression.args.get("kind"), dialect))
-                for expression in statement.this.expressions
-                if isinstance(expression, exp.Identifier | exp.ColumnDef)
-            ]
-    if query is None:
-        return columns
-    if not isinstance(query, exp.Query):
-        raise NotUnderstood(f"it is a {type(query).__name__}, not a query")
-    columns_of_query = _columns_of_query(query, dialect, columns_of)
-    if not columns:
-        return columns_of_query
-    if len(columns) != len(columns_of_query):
-        raise NotUnderstood(
-            f"the query has {len(columns_of_query)} columns where the table has {len(columns)}"
-        )
-    return [
-        DefinedColumn(own.name, own.type or column.type, column.made_by)
-        for own, column in zip(columns, columns_of_query, strict=True)
-    ]
-
-
-def _columns_of_query(
-    query: Any, dialect: str, columns_of: Callable[[Path], Sequence[str] | None]
-) -> list[DefinedColumn]:
-    from sqlglot import exp
-    from sqlglot.optimizer.qualify import qualify
-    from sqlglot.optimizer.scope import build_scope
-    from sqlglot.schema import MappingSchema
-
-    tables = {
-        id(physical_table): (physical_table, table_path(physical_table))
-        for physical_table in physical_tables(query)
-    }
-    for identifier in query.find_all(exp.Identifier):
-        identifier.set("quoted", True)
-    has_star = query.find(exp.Star) is not None
-    schema: dict[str, object] = {}
-    labels: dict[str, Path] = {}
-    for table, path in tables.values():
-        label = f"table {len(labels)}"
-        labels[label] = path
-        if has_star and (columns := columns_of(path)):
-            schema[label] = dict.fromkeys(columns, "unknown")
-        rename_table(table, label)
-    mapping = MappingSchema(schema, dialect=dialect, normalize=False) if schema else None
-    query = qualify(
-        query,
-        dialect=dialect,
-        schema=mapping,
-        validate_qualify_columns=False,
-        expand_alias_refs=False,
-        identify=False,
-    )
-    if any(select.is_star for select in query.selects):
-        unknown_table = ".".join(
-            next((labels[label] for label in labels if label not in schema), ("",))
-        )
-        raise NotUnderstood(f"its * selects the columns of {unknown_table}, which are not known")
-    scope = build_scope(query)
-    names = [select.alias_or_name for select in query.selects]
-    if len(set(names)) < len(names):
-        raise NotUnderstood("two of its columns have the same name")
-    return [_define(name, scope, at, dialect, labels) for at, name in enumerate(names)]
-
-
-def _define(
-    name: str, scope: "Scope | None", at: int, dialect: str, labels: dict[str, Path]
-) -> DefinedColumn:
-    from sqlglot.errors import SqlglotError
-    from sqlglot.optimizer.annotate_types import annotate_types
-
-    if scope is None:
-        return DefinedColumn(name)
-    try:
-        made_by = _resolve(scope, at, labels, _DEEPEST)
-        typed = annotate_types(made_by.copy(), dialect=dialect).type
-    except (_TooLarge, SqlglotError, KeyError, AttributeError, TypeError, ValueError):
-        return DefinedColumn(name)
-    return DefinedColumn(name, _type_text(typed, dialect), made_by.sql(dialect))
-
-
-class _TooLarge(Exception):
-    """The expression over columns of tables would be too large or too deep."""
-
-
-def _resolve(scope: "Scope", at: int, labels: dict[str, Path], deepest: int) -> Any:
-    """Return the expression that computes a column of a query from columns of tables. `at` is the
-    column's position. Raises `_TooLarge`."""
-    from sqlglot import exp
-    from sqlglot.optimizer.scope import Scope
-
-    if not deepest:
-        raise _TooLarge
-    if scope.set_operation_scopes:
-        sides = [_resolve(scope, at, labels, deepest - 1) for scope in scope.set_operation_scopes]
-        if sides[0] == sides[1]:
-            return sides[0]
-        return exp.Coalesce(this=sides[0], expressions=sides[1:])
-    expression: Any = _selects(scope)[at].unalias().copy()
-    holder = exp.Paren(this=expression)
-    size = 0
-    for column in list(holder.find_all(exp.Column)):
-        source = scope.sources.get(column.table)
-        if isinstance(source, Scope):
-            names = [select.alias_or_name for select in _selects(source)]
-            if column.name not in names:
-                continue
-            inner = _resolve(source, names.index(column.name), labels, deepest - 1)
-            size += sum(1 for _ in inner.walk())
-            if size > _MOST_NODES:
-                raise _TooLarge
-            is_plain = isinstance(inner, exp.Column | exp.Literal | exp.Func | exp.Cast)
-            column.replace(inner if is_plain else exp.Paren(this=inner))
-        elif isinstance(source, exp.Table):
-            table = labels.get(source.name, (source.name,))[-1].casefold()
-            column.replace(exp.column(column.name.casefold(), table, quoted=True))
-    return holder.this
-
-
-def _selects(scope: "Scope") -> list[Any]:
-    expression: Any = scope.expression
-    return list(expression.selects)
-
-
-def _type_text(kind: Any, dialect: str) -> str | None:
-    """Return a type as SQL in lower case, or `None` if it is not known."""
-    from sqlglot import exp
-
-    if not isinstance(kind, exp.DataType) or kind.is_type("unknown", "null"):
-        return None
-    return kind.sql(dialect).lower()

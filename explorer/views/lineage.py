@@ -866,10 +866,14 @@ def change_text(change: "SchemaChange") -> str:
     match change.kind:
         case "renamed":
             return f"{subject} renamed to {line(change.after)}"
-        case "retyped" if change.before:
-            return f"{subject} changed from {line(change.before)} to {line(change.after)}"
+        case "moved":
+            return f"{subject} moved from {line(change.before)} to {line(change.after)}"
+        case "logic":
+            return f"{subject}: {change.part} changed"
         case "retyped":
-            return f"{subject} changed to {line(change.after)}"
+            before = f" from {line(change.before)}" if change.before else ""
+            after = f" to {line(change.after)}" if change.after else ""
+            return f"{subject} changed{before}{after}"
         case _:
             return f"{subject} {change.kind}"
 
@@ -877,7 +881,8 @@ def change_text(change: "SchemaChange") -> str:
 @dataclass(frozen=True, slots=True)
 class SchemaChangesView:
     """The changes between two commits with their impact: most used first, then in the order of the
-    files."""
+    files. Those of logic are a class of their own, which breaks nothing: what depends on them has
+    other values or rows."""
 
     found: "ChangedSchemas"
     impacts: tuple[ChangeImpact, ...]
@@ -885,34 +890,55 @@ class SchemaChangesView:
     @classmethod
     def of(cls, schemas: "ChangedSchemas", impacts: Sequence[ChangeImpact]) -> "SchemaChangesView":
         """Return the view of changes and their impacts."""
-        order = sorted(impacts, key=lambda impact: (-impact.queries, -len(impact.affected)))
+        order = sorted(
+            impacts,
+            key=lambda impact: (
+                impact.change.kind == "logic",
+                -impact.queries,
+                -len(impact.affected),
+            ),
+        )
         return cls(schemas, tuple(order))
 
     @property
     def affecting(self) -> tuple[ChangeImpact, ...]:
-        """The changes that affect at least one entity."""
-        return tuple(impact for impact in self.impacts if impact.affected)
+        """The changes of tables and columns that affect at least one entity."""
+        return tuple(
+            impact for impact in self.impacts if impact.affected and impact.change.is_breaking
+        )
+
+    @property
+    def logic(self) -> tuple[ChangeImpact, ...]:
+        """The changes of expressions, filters and joins."""
+        return tuple(impact for impact in self.impacts if impact.change.kind == "logic")
 
     @property
     def may_break(self) -> bool:
         """Whether a change affects anything, or might, because something could not be examined."""
+        breaking = [impact for impact in self.impacts if impact.change.kind != "logic"]
         return bool(
-            self.affecting or self.found.skipped or any(impact.truncated for impact in self.impacts)
+            self.affecting or self.found.skipped or any(impact.truncated for impact in breaking)
         )
 
     @property
     def title(self) -> str:
         """The number of changes and of affected entities, in words."""
-        entities = {affected.urn for impact in self.impacts for affected in impact.affected}
+        entities = {affected.urn for impact in self.affecting for affected in impact.affected}
         changes = len(self.affecting)
-        if not changes:
-            count = len(self.found.changes)
-            text = "no column or table is changed" if not count else f"{counted(count, 'change')}"
-            return text if not count else f"{text}, and nothing depends on what is changed"
-        return (
-            f"{counted(changes, 'change')} {'affects' if changes == 1 else 'affect'} "
-            f"{counted(len(entities), 'entity', 'entities')}"
-        )
+        structural = len(self.found.changes) - len(self.logic)
+        if changes:
+            text = (
+                f"{counted(changes, 'change')} {'affects' if changes == 1 else 'affect'} "
+                f"{counted(len(entities), 'entity', 'entities')}"
+            )
+        elif structural:
+            text = f"{counted(structural, 'change')}, and nothing depends on what is changed"
+        else:
+            text = "no column or table is changed"
+        if not self.logic:
+            return text
+        tables = {impact.change.table for impact in self.logic}
+        return f"{text}; expression, filter or join changed in {counted(len(tables), 'table')}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -939,6 +965,7 @@ class SchemaChangesView:
             TableColumn("column", None, lambda impact: impact.change.column, "programs"),
             TableColumn("before", None, lambda impact: impact.change.before, "programs"),
             TableColumn("after", None, lambda impact: impact.change.after, "programs"),
+            TableColumn("part", None, lambda impact: impact.change.part, "programs"),
             TableColumn("file", read=lambda impact: impact.change.file, folds=True, style="dim"),
             TableColumn("affects", read=lambda impact: len(impact.affected)),
             TableColumn("queries", read=lambda impact: impact.queries or None),
@@ -985,7 +1012,17 @@ class SchemaChangesView:
             yield from ("", "Queries are of the last 30 days.")
         for impact in self.affecting:
             yield from _markdown_of_affected(impact)
-        harmless = [impact for impact in self.impacts if not impact.affected and not impact.problem]
+        if self.logic:
+            yield from ("", "**Expression, filter or join changed**", "")
+            for impact in self.logic:
+                names = [line(affected.name) for affected in impact.affected[:_MOST_AFFECTED]]
+                readers = f" (read by {', '.join(names)})" if names else ""
+                yield f"- {markdown_cell(change_text(impact.change) + readers)}"
+        harmless = [
+            impact
+            for impact in self.impacts
+            if not impact.affected and not impact.problem and impact.change.kind != "logic"
+        ]
         if self.affecting and harmless:
             subjects = ", ".join(markdown_cell(change_text(impact.change)) for impact in harmless)
             yield from ("", f"Nothing depends on: {subjects}.")

@@ -1,17 +1,23 @@
 """`catalog impact --diff`: what commits change of tables, and what depends on it."""
 
 import json
+import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from explorer.cli.rendering.lineage import read_schema_changes
 from explorer.client import Catalog
+from explorer.sources.location import open_source
+from explorer.sources.run import plan_run, run_source
 from explorer.sources.schema_changes import ChangedSchemas, NamedDatasets, read_changes
-from tests.conftest import schema_metadata
-from tests.sources.conftest import Run, dataset, execute
+from explorer.sources.source import SourceOptions
+from explorer.views.lineage import change_text
+from tests.conftest import schema_metadata, serving_catalog
+from tests.sources.conftest import Run, dataset, execute, quiet
 
 _PROJECT = "name: shop\nvars:\n  least: 10\n"
 _STAGED = """\
@@ -97,7 +103,12 @@ def warehouse(command: Run, tmp_path: Path) -> str:
 def changes(found: ChangedSchemas) -> list[str]:
     """Return the changes as short texts, in their order."""
     return [
-        " ".join(filter(None, (".".join(one.table), one.column, one.kind, one.before, one.after)))
+        " ".join(
+            filter(
+                None,
+                (".".join(one.table), one.column, one.kind, one.part, one.before, one.after),
+            )
+        )
         for one in found.changes
     ]
 
@@ -133,21 +144,21 @@ def read(repository: Repository, cat: Catalog, **more: Any) -> ChangedSchemas:
             "order_id, source.currency,",
             ["stg_payments currency added"],
         ),
-        # A filter and another way of writing the same change no column.
-        ("staging/stg_payments", "cents >", "cents >=", []),
+        # A filter changes no column, and another way of writing the same changes nothing.
+        ("staging/stg_payments", "cents >", "cents >=", ["stg_payments logic filter"]),
         ("staging/stg_payments", "{# all of it #}", "", []),
         # The columns behind the star are those that the catalog has of the source.
         (
             "staging/stg_payments",
             "select * from renamed",
             "select r.*, s.cents from renamed r, source s",
-            ["stg_payments cents added"],
+            ["stg_payments cents added", "stg_payments logic join"],
         ),
         (
             "orders",
             "sum(p.amount) as paid",
             "sum(p.amount) as total, max(p.amount) as paid",
-            ["orders total added"],
+            ["orders total added", "orders paid logic expression"],
         ),
         ("orders", "select o.id", "{{ config(enabled=false) }} select o.id", ["orders dropped"]),
     ],
@@ -238,7 +249,7 @@ def test_only_what_the_branch_itself_changes_counts(
     repository.git("checkout", "--quiet", "main")
     repository.commit({"dbt/models/staging/stg_payments.sql": "select 1 as one"})
     found = read_changes(repository.root, "main..feature", NamedDatasets(cat))
-    assert changes(found) == ["orders status dropped"]
+    assert changes(found) == ["orders status dropped", "orders logic grouping"]
 
 
 def test_statements_of_other_files_are_compared_and_migrations_read(
@@ -287,24 +298,29 @@ def test_the_command_tells_what_depends_on_what_a_branch_changes(
     assert ran.code == 1, ran
     told = json.loads(ran.out)
     report = dataset("sqlite", "wh.report")
-    of_payments = dataset("sqlite", "wh.stg_payments")
+    of_payments, of_orders = (dataset("sqlite", f"wh.{one}") for one in ("stg_payments", "orders"))
     assert [(one["change"], one["datasets"], one["affected"]) for one in told["changes"]] == [
         ("stg_payments.payment_id dropped", [of_payments], [report]),
         ("unknown added", [], []),
+        ("orders.paid: expression changed", [of_orders], [dataset("sqlite", "wh.paid")]),
     ]
-    assert "1 change affects 1 entity" in ran.err
+    told_of_logic = "expression, filter or join changed in 1 table"
+    assert f"1 change affects 1 entity; {told_of_logic}" in ran.err
 
     ran = command("impact", "--diff", "HEAD~1..HEAD", "--markdown")
     assert ran.code == 0, ran
     lines = ran.out.splitlines()
-    assert lines[:2] == ["<!-- catalog impact -->", "### 1 change affects 1 entity"]
+    title = f"### 1 change affects 1 entity; {told_of_logic}"
+    assert lines[:2] == ["<!-- catalog impact -->", title]
+    assert "- orders.paid: expression changed (read by paid)" in lines
     assert "| stg_payments.payment_id dropped | 1 |  |  |" in lines
     assert any(one.startswith("| wh.report |") or "report" in one for one in lines[6:])
     assert "Nothing depends on: unknown added." in lines
 
     repository.commit({"dbt/models/orders.sql": _ORDERS})
     ran = command("impact", "--diff", "HEAD~1..HEAD", "--markdown", "--fail-if-any")
-    assert (ran.code, ran.out.splitlines()[1]) == (0, "### No column or table is changed")
+    title = f"### No column or table is changed; {told_of_logic}"
+    assert (ran.code, ran.out.splitlines()[1]) == (0, title)
 
 
 def test_a_model_of_dbt_counts_with_its_siblings(
@@ -324,6 +340,308 @@ def test_a_model_of_dbt_counts_with_its_siblings(
     (change,) = [one for one in json.loads(ran.out)["changes"] if one["column"] == "paid"]
     assert sorted(change["datasets"]) == sorted((model, table))
     assert sorted(change["affected"]) == sorted((of_model, of_table))
+
+
+_SHOP = {
+    ".gitignore": "target/\n",
+    "dbt_project.yml": "name: shop\n",
+    "macros/m.sql": "{% macro cents(c) %}max({{ scaled(c) }}){% endmacro %}\n",
+    "macros/s.sql": "{% macro scaled(c) %}{{ c }} / 100{% endmacro %}\n",
+    "models/src.yml": (
+        "version: 2\nsources:\n  - name: raw\n    tables: [{name: orders}, {name: customers}]\n"
+    ),
+    "models/stg_orders.sql": (
+        "with source as (select * from {{ source('raw', 'orders') }})\n"
+        "select\n    id as order_id,\n    cust_id as customer_id,\n    amount,\n    status,\n"
+        "    created_at,\n    note\nfrom source\n"
+    ),
+    "models/stg_customers.sql": (
+        "select id as customer_id, name, region from {{ source('raw', 'customers') }}\n"
+    ),
+    "models/int_orders.sql": (
+        "select o.order_id, o.amount, o.status, o.created_at, c.region\n"
+        "from {{ ref('stg_orders') }} o left join {{ ref('stg_customers') }} c\n"
+        "on c.customer_id = o.customer_id\nwhere o.status <> 'x'\n"
+    ),
+    "models/mart_daily.sql": (
+        "select created_at as day, region, {{ cents('amount') }} as total\n"
+        "from {{ ref('int_orders') }} group by 1, 2\n"
+    ),
+    "models/mart_pivot.sql": (
+        "select order_id{% for s in ['new','paid'] %},\n"
+        "    case when status = '{{ s }}' then amount end as {{ s }}_amount{% endfor %}\n"
+        "from {{ ref('int_orders') }}\n"
+    ),
+    "models/mart_notes.sql": "select order_id, note from {{ ref('stg_orders') }}\n",
+    "models/mart_all.sql": "select * from {{ ref('stg_orders') }}\n",
+}
+_SOURCES = {
+    "orders": ("id", "cust_id", "amount", "status", "created_at", "note"),
+    "customers": ("id", "name", "region"),
+}
+
+
+def shop_manifest() -> dict[str, Any]:
+    """Return what dbt parse tells of that project, and an exposure that shows `mart_daily`."""
+    about = {"package_name": "shop", "database": "wh", "columns": {}}
+    sources = {
+        f"source.shop.raw.{name}": {
+            **about,
+            "resource_type": "source",
+            "unique_id": f"source.shop.raw.{name}",
+            "source_name": "raw",
+            "schema": "raw",
+            "name": name,
+            "columns": {one: {"name": one, "data_type": "int"} for one in columns},
+        }
+        for name, columns in _SOURCES.items()
+    }
+    texts = {Path(file).stem: text for file, text in _SHOP.items() if file.endswith(".sql")}
+    nodes = {
+        f"model.shop.{name}": {
+            **about,
+            "resource_type": "model",
+            "unique_id": f"model.shop.{name}",
+            "schema": "main",
+            "name": name,
+            "raw_code": text,
+            "depends_on": {
+                "nodes": [
+                    *(f"model.shop.{one}" for one in re.findall(r"ref\('(\w+)'\)", text)),
+                    *(f"source.shop.raw.{one}" for one in re.findall(r"'raw', '(\w+)'", text)),
+                ]
+            },
+        }
+        for name, text in texts.items()
+        if f"models/{name}.sql" in _SHOP
+    }
+    macros = {
+        f"macro.shop.{name}": {"package_name": "shop", "macro_sql": texts[name]} for name in "ms"
+    }
+    board = {
+        "resource_type": "exposure",
+        "name": "board",
+        "depends_on": {"nodes": ["model.shop.mart_daily"]},
+    }
+    metadata = {"adapter_type": "duckdb"}
+    exposures = {"exposure.shop.board": board}
+    parts = {"nodes": nodes, "sources": sources, "macros": macros, "exposures": exposures}
+    return {"metadata": metadata, **parts}
+
+
+@pytest.fixture(scope="module")
+def shop_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Repository, str]]:
+    """A repository with that project, and the address of a catalog that has nothing else."""
+    folder = tmp_path_factory.mktemp("labelled")
+    repository = Repository(folder / "repository")
+    repository.commit(_SHOP)
+    (repository.root / "target").mkdir()
+    (repository.root / "target/manifest.json").write_text(json.dumps(shop_manifest()))
+    (folder / "catalog").mkdir()
+    with serving_catalog(folder / "catalog") as address, Catalog(address) as catalog:
+        source = open_source(str(repository.root), SourceOptions())
+        plan = plan_run(catalog, "shop", source, SourceOptions(), quiet)
+        assert plan.inventory.skipped == []
+        run_source(catalog, plan, quiet)
+        yield repository, address
+
+
+_OF_ORDERS = ["board", "mart_daily", "mart_pivot"]
+_OF_AMOUNT = ["board", "int_orders", "mart_all", *_OF_ORDERS[1:]]
+_OF_REGION = ["board", "int_orders", "mart_daily"]
+
+
+@pytest.mark.parametrize(
+    ("label", "edits", "expected"),
+    [
+        (
+            "a column is dropped",
+            {"models/stg_orders.sql": ("created_at,\n    note", "created_at")},
+            {"stg_orders.note dropped": ["mart_all", "mart_notes"]},
+        ),
+        (
+            "a column is renamed",
+            {"models/stg_customers.sql": (", region from", ", region as area from")},
+            {"stg_customers.region renamed to area": _OF_REGION},
+        ),
+        (
+            "a column is cast",
+            {"models/stg_orders.sql": ("    amount,", "    cast(amount as double) as amount,")},
+            {"stg_orders.amount changed to double": _OF_AMOUNT},
+        ),
+        (
+            "a comment and white space",
+            {"models/stg_orders.sql": ("with source", "-- hi\n\nwith   source")},
+            {},
+        ),
+        (
+            "a column is added",
+            {"models/stg_orders.sql": ("    amount,", "    amount, 1 as one,")},
+            {"stg_orders.one added": []},
+        ),
+        (
+            "a model is deleted",
+            {"models/int_orders.sql": None},
+            {"int_orders dropped": _OF_ORDERS},
+        ),
+        (
+            "a model is renamed",
+            {
+                "models/stg_customers.sql": None,
+                "models/stg_cust.sql": _SHOP["models/stg_customers.sql"],
+                "models/int_orders.sql": ("stg_customers", "stg_cust"),
+            },
+            {"stg_customers renamed to stg_cust": ["board", "int_orders", *_OF_ORDERS[1:]]},
+        ),
+        (
+            "an expression",
+            {"models/stg_orders.sql": ("    amount,", "    amount * 2 as amount,")},
+            {"stg_orders.amount: expression changed": _OF_AMOUNT},
+        ),
+        (
+            "a filter",
+            {"models/int_orders.sql": ("<> 'x'", "= 'y'")},
+            {"int_orders: filter changed": _OF_ORDERS},
+        ),
+        (
+            "a join",
+            {"models/int_orders.sql": ("left join", "join")},
+            {"int_orders: join changed": _OF_ORDERS},
+        ),
+        (
+            "the same in another form",
+            {
+                "models/stg_orders.sql": (
+                    _SHOP["models/stg_orders.sql"],
+                    "with a as (select * from {{ source('raw', 'orders') }}), b as (select id as "
+                    "order_id, cust_id as customer_id, amount, status, created_at, note from a) "
+                    "select * from b",
+                )
+            },
+            {},
+        ),
+        (
+            "a column of a loop",
+            {"models/mart_pivot.sql": ("['new','paid']", "['new']")},
+            {"mart_pivot.paid_amount dropped": []},
+        ),
+        (
+            "a macro that a macro calls",
+            {"macros/s.sql": ("100", "1000")},
+            {"mart_daily.total: expression changed": ["board"]},
+        ),
+        (
+            "an alias",
+            {
+                "models/int_orders.sql": (
+                    "select o.order_id",
+                    "{{ config(alias='orders_wide') }}\nselect o.order_id",
+                )
+            },
+            {"int_orders renamed to orders_wide": _OF_ORDERS},
+        ),
+        (
+            "a description",
+            {"models/d.yml": "version: 2\nmodels: [{name: mart_all, description: x}]\n"},
+            {},
+        ),
+        (
+            "all columns of a source",
+            {
+                "models/stg_customers.sql": (
+                    "id as customer_id, name, region",
+                    "*, id as customer_id",
+                )
+            },
+            {"stg_customers.id added": []},
+        ),
+        (
+            "a schema",
+            {
+                "models/int_orders.sql": (
+                    "select o.order_id",
+                    "{{ config(schema='fin') }}\nselect o.order_id",
+                )
+            },
+            {"int_orders moved from the default schema to fin": _OF_ORDERS},
+        ),
+        (
+            "a model is disabled",
+            {
+                "models/int_orders.sql": (
+                    "select o.order_id",
+                    "{{ config(enabled=false) }}\nselect o.order_id",
+                )
+            },
+            {"int_orders dropped": _OF_ORDERS},
+        ),
+        (
+            "a source is renamed",
+            {
+                "models/src.yml": ("name: customers", "name: clients"),
+                "models/stg_customers.sql": ("'customers'", "'clients'"),
+            },
+            {
+                "raw.customers renamed to clients": [
+                    *("board", "int_orders", "mart_daily", "mart_pivot", "stg_customers")
+                ]
+            },
+        ),
+        ("upper case", {"models/mart_notes.sql": ("select", "SELECT")}, {}),
+        (
+            "a schema of a folder",
+            {"dbt_project.yml": "name: shop\nmodels:\n  shop: {mart_notes: {+schema: x}}\n"},
+            {"mart_notes moved from the default schema to x": []},
+        ),
+        (
+            "settings in a properties file",
+            {
+                "models/d.yml": (
+                    "models:\n  - {name: mart_all, config: {enabled: false}}\n"
+                    "  - {name: mart_notes, config: {alias: notes}}\n"
+                )
+            },
+            {"mart_all dropped": [], "mart_notes renamed to notes": []},
+        ),
+        (
+            "a table of a source is gone",
+            {"models/src.yml": (", {name: customers}", "")},
+            {
+                "raw.customers dropped": [
+                    *("board", "int_orders", "mart_daily", "mart_pivot", "stg_customers")
+                ]
+            },
+        ),
+    ],
+)
+def test_each_change_of_a_dbt_project_is_told_and_no_other(
+    shop_catalog: tuple[Repository, str],
+    label: str,
+    edits: dict[str, Any],
+    expected: dict[str, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    repository, address = shop_catalog
+    repository.git("checkout", "--quiet", "-B", "change", "main")
+    files: dict[str, str | None] = {}
+    for file, edit in edits.items():
+        if isinstance(edit, tuple):
+            text = (repository.root / file).read_text()
+            assert edit[0] in text, label
+            files[file] = text.replace(*edit)
+        else:
+            files[file] = edit
+    repository.commit(files)
+    monkeypatch.chdir(repository.root)
+    with Catalog(address) as catalog:
+        view = read_schema_changes(catalog, "main..change", None, filter=[], with_usage=False)
+    told = {
+        change_text(impact.change): sorted(affected.name for affected in impact.affected)
+        for impact in view.impacts
+    }
+    assert (told, view.notes) == (expected, ())
+    is_breaking = any(below and ": " not in text for text, below in expected.items())
+    assert view.may_break is is_breaking
 
 
 def test_wrong_use_says_what_to_do(

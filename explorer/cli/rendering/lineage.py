@@ -489,7 +489,7 @@ def read_schema_changes(
     schemas = read_changes(Path.cwd(), revisions, datasets, dialect)
     impacts = []
     for change in schemas.changes:
-        if not change.is_breaking:
+        if change.kind == "added":
             impacts.append(ChangeImpact(change))
             continue
         views, problem = [], "the catalog does not have this table"
