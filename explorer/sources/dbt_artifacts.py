@@ -63,7 +63,13 @@ from explorer.sources.sql_lineage import (
     lineage_reason,
     read_lineage,
 )
-from explorer.stewardship.dbt_project import artifact_path, read_file, read_settings, strings_in
+from explorer.stewardship.dbt_project import (
+    OwnerNames,
+    artifact_path,
+    read_file,
+    read_settings,
+    strings_in,
+)
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -239,6 +245,7 @@ class DbtArtifacts(Source):
         reader = _Reader(self.options, artifacts, self.default_name, progress, catalog)
         if self.manifest is None:
             reader.root, reader.settings = self.root, read_settings(self.root)
+            reader.owner_names = OwnerNames.of(reader.settings)
         if self.manifest is None or self.manifest.name == "manifest.json":
             reader.compiled = paths["manifest"].with_name("compiled")
         return reader.read()
@@ -321,6 +328,7 @@ class _Reader:
     client: "Catalog | None" = None
     root: Path | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    owner_names: OwnerNames = field(default_factory=OwnerNames)
     compiled: Path | None = None
     inventory: Inventory = field(default_factory=Inventory)
     by_relation: dict[tuple[str, ...], Node] = field(default_factory=dict)
@@ -597,6 +605,7 @@ class _Reader:
         if upstream := self._upstreams(node, nodes, lineage, warehouse):
             aspects["upstreamLineage"] = upstream
         aspects |= _labels(node.value)
+        aspects |= self.ownership(node.id, _owners(node.value))
         if profile := _profile(node):
             aspects["datasetProfile"] = profile
         self.add(urn, aspects)
@@ -606,6 +615,23 @@ class _Reader:
     def add(self, urn: Urn, aspects: Mapping[str, Any]) -> None:
         """Add an entity to the inventory."""
         self.inventory.proposals += (Proposal(urn, name, value) for name, value in aspects.items())
+
+    def ownership(self, subject: str, names: Iterable[str]) -> dict[str, Any]:
+        """Return the aspect with the owners of these names, without an entry if there are none. A
+        name that cannot be that of a user is listed as skipped."""
+        owners: dict[str, None] = {}
+        for name in names:
+            urn = self.owner_names.urn(name)
+            try:
+                is_valid = _is_valid(Urn.parse(urn))
+            except InvalidUrn:
+                is_valid = False
+            if is_valid:
+                owners[urn] = None
+            else:
+                self.skip(subject, f"no owner {name!r}: it has characters that a URN cannot have")
+        ownerships = [{"owner": owner, "type": "DATAOWNER"} for owner in owners]
+        return {"ownership": {"owners": ownerships}} if ownerships else {}
 
     def browse_path(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """Return the browse path of an entity that is not in the warehouse: the folder of its
@@ -846,20 +872,8 @@ class _Reader:
         if metric_urns:
             edges = [{"destinationUrn": metric} for metric in metric_urns]
             aspects["upstreamMetrics"] = {"metrics": edges}
-        owners = _exposure_owners(value)
-        if wrong := [owner for owner in owners if not _is_valid(Urn.of("corpuser", owner))]:
-            self.skip(key, f"no owner {wrong[0]!r}: it has characters that a URN cannot have")
-        ownerships = [
-            {"owner": _full_name(owner, "corpuser"), "type": "DATAOWNER"}
-            for owner in owners
-            if owner not in wrong
-        ]
-        self.add(
-            urn,
-            aspects
-            | _labels(value)
-            | ({"ownership": {"owners": ownerships}} if ownerships else {}),
-        )
+        ownership = self.ownership(key, _exposure_owners(value))
+        self.add(urn, aspects | _labels(value) | ownership)
         self.inventory.count("exposure")
 
 
@@ -947,7 +961,7 @@ class _Metrics:
             "status": {"removed": False},
             "browsePathsV2": reader.browse_path(value),
         }
-        reader.add(self.urns[key], aspects | _labels(value))
+        reader.add(self.urns[key], aspects | _labels(value) | reader.ownership(key, _owners(value)))
         reader.inventory.count("metric")
 
     def _model_of(self, metric: Mapping[str, Any], measure: str) -> str | None:
@@ -1156,8 +1170,8 @@ def _further(value: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _labels(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tags, terms and owners of a node or column, as aspects. Terms and owners are read
-    from `term`, `terms`, `owner` and `owners` in `meta`."""
+    """Return the tags and terms of a node or column, as aspects. Terms are read from `term` and
+    `terms` in `meta`."""
     meta, aspects = _meta(value), dict[str, Any]()
     tags = strings_in(value.get("tags") or read_mapping(value, "config").get("tags"))
     if tags:
@@ -1167,11 +1181,13 @@ def _labels(value: Mapping[str, Any]) -> dict[str, Any]:
         urns = dict.fromkeys(_full_name(name, "glossaryTerm") for name in terms)
         associations = [{"urn": urn} for urn in urns]
         aspects["glossaryTerms"] = {"terms": associations, "auditStamp": _UNKNOWN_STAMP}
-    if owners := (*strings_in(meta.get("owner")), *strings_in(meta.get("owners"))):
-        urns = dict.fromkeys(_full_name(name, "corpuser") for name in owners)
-        ownerships = [{"owner": urn, "type": "DATAOWNER"} for urn in urns]
-        aspects["ownership"] = {"owners": ownerships}
     return aspects
+
+
+def _owners(value: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the owners of a node, from `owner` and `owners` in `meta`."""
+    meta = _meta(value)
+    return (*strings_in(meta.get("owner")), *strings_in(meta.get("owners")))
 
 
 def _full_name(name: str, entity_type: str) -> str:

@@ -661,7 +661,7 @@ class _Planner:
             return
         properties, names = target.project_values, [_owner_name(owner) for owner in owners]
         now = [properties.owner] if isinstance(properties.owner, str) else list(properties.owner)
-        missing = [name for name in names if name not in now]
+        missing = [_owner_name(owner) for owner in owners if owner not in properties.owner_urns]
         update = target.update("owner", ", ".join(now), ", ".join((*now, *missing)))
         value: Value = names[0] if len(names) == 1 else names
         if missing and not all(map(_is_plain, missing)):
@@ -1077,15 +1077,10 @@ def labels_of(
                 rows = {urn: dataset.column(name) for urn, dataset in resource_values.items()}
                 yield from _tags_to_add(resource, column, rows)
         if "owner" in chosen:
-            owner = resource.own.owner
-            names = (owner,) if isinstance(owner, str) else owner
-            owners = {
-                _owner_name(urn) for dataset in resource_values.values() for urn in dataset.owners
-            }
+            owners = {owner for dataset in resource_values.values() for owner in dataset.owners}
             urn = str(next(iter(resource_values)))
-            for name in names:
-                if name not in owners and _is_plain(name):
-                    user = name if name.startswith("urn:li:") else f"urn:li:corpuser:{name}"
+            for user in resource.own.owner_urns:
+                if user not in owners and _is_plain(user):
                     yield ProjectLabel(resource.file, resource.name, "owner", urn, None, user)
 
 

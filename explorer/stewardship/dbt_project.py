@@ -36,14 +36,65 @@ _PATHS: Final = {
 }
 
 
+# `Ann Lee (ann@example.com)`, also in angle brackets, and `@ann`.
+_OWNER: Final = re.compile(
+    r"[^()<>]*[(<]\s*(?P<owner>[^\s()<>]+@[^\s()<>]+)\s*[)>]\s*|@(?P<handle>[\w.-]+)"
+)
+_OWNER_PATTERN: Final = "owner_extraction_pattern"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerNames:
+    """What the owners that a project names are in the catalog.
+
+    `pattern` finds the name in a text: its group `owner`, as in DataHub's connector. Without one,
+    an address in brackets and the name after an `@` are found. `mapping` has users or URNs by name.
+    """
+
+    pattern: re.Pattern[str] | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> "OwnerNames":
+        """Return what `dbt_project.yml` says under `vars: catalog:`, in `owner_extraction_pattern`
+        and `owners`. Raises `InvalidInput` for a pattern that cannot be used."""
+        variables = _mapping(_mapping(settings, "vars"), "catalog")
+        names = _mapping(variables, "owners")
+        mapping = {str(name): user for name, user in names.items() if isinstance(user, str)}
+        text = variables.get(_OWNER_PATTERN)
+        if text is None:
+            return cls(None, mapping)
+        try:
+            pattern = re.compile(str(text))
+        except re.error as error:
+            raise InvalidInput(
+                f"{_OWNER_PATTERN} in dbt_project.yml is no regular expression: {error}"
+            ) from None
+        if "owner" not in pattern.groupindex:
+            raise InvalidInput(
+                f"{_OWNER_PATTERN} in dbt_project.yml has no group owner, such as in "
+                "'@(?P<owner>.*)'"
+            )
+        return cls(pattern, mapping)
+
+    def urn(self, text: str) -> str:
+        """Return the URN of an owner."""
+        name = text.strip()
+        match = self.pattern.match(name) if self.pattern else _OWNER.fullmatch(name)
+        groups = match.groupdict() if match else {}
+        found = groups.get("owner") or groups.get("handle") or name
+        user = self.mapping.get(name) or self.mapping.get(found) or found
+        return user if user.startswith("urn:li:") else f"urn:li:corpuser:{user}"
+
+
 @dataclass(frozen=True, slots=True)
 class Properties:
     """The properties of a resource or of one of its columns in a properties file.
 
     `place` is the path to its mapping in the file. `raw` is the description as written, `text` as
-    dbt renders it, `None` if unknown. `tags_key` and `meta_key` are the dotted keys that hold tags
-    and meta, empty if there are none. `inherited` is true for a property that a version of a model
-    inherits from the model.
+    dbt renders it, `None` if unknown. `owner_urns` are its owners in the catalog. `tags_key` and
+    `meta_key` are the dotted keys that hold tags and meta, empty if there are none. `inherited` is
+    true for a property that a version of a model inherits from the model.
     """
 
     place: Place
@@ -51,6 +102,7 @@ class Properties:
     text: str | None = ""
     tags: tuple[str, ...] = ()
     owner: str | tuple[str, ...] = ()
+    owner_urns: tuple[str, ...] = ()
     tags_key: str = ""
     meta_key: str = ""
     problem: str | None = None
@@ -120,6 +172,7 @@ def read_project(root: Path | str) -> Project:
     problems: list[tuple[str, str]] = []
     manifest = _Manifest.read(root, config, problems)
     docs = _docs_blocks(root, config, manifest)
+    owner_names = OwnerNames.of(config)
     files: dict[str, bytes] = {}
     resources: list[DbtResource] = []
     for path in _properties_files(root, config):
@@ -136,7 +189,7 @@ def read_project(root: Path | str) -> Project:
             continue
         files[name] = data
         if isinstance(value, dict):
-            resources += _FileReader(name, manifest, docs).resources(value)
+            resources += _FileReader(name, manifest, docs, owner_names).resources(value)
     keys = {
         (resource.kind, name)
         for resource in resources
@@ -335,8 +388,11 @@ def _resource(
 class _FileReader:
     """Reads the resources from the parsed value of one properties file."""
 
-    def __init__(self, file: str, manifest: _Manifest, docs: Mapping[str, str]) -> None:
+    def __init__(
+        self, file: str, manifest: _Manifest, docs: Mapping[str, str], owner_names: OwnerNames
+    ) -> None:
         self._file = file
+        self._owner_names = owner_names
         self._manifest = manifest
         self._docs = docs
 
@@ -446,6 +502,7 @@ class _FileReader:
             place,
             tags=tuple(dict.fromkeys(tags)),
             owner=owner if isinstance(owner, str) else strings_in(owner),
+            owner_urns=tuple(map(self._owner_names.urn, strings_in(owner))),
             tags_key=_key_in(value, "tags"),
             meta_key=meta_key,
         )

@@ -473,6 +473,60 @@ def test_tags_owners_and_terms_that_the_project_no_longer_has_go(
     assert left == [[{"tag": "urn:li:tag:ours"}], [], []]
 
 
+@pytest.mark.parametrize(
+    ("settings", "owners", "expected"),
+    [
+        ("", "Ann Lee (ann@example.com)", ["corpuser:ann@example.com"]),
+        ("", "Ann Lee(ann@example.com)", ["corpuser:ann@example.com"]),
+        ("", "Ann Lee <ann@example.com>", ["corpuser:ann@example.com"]),
+        (
+            "",
+            ["@alice", "ben", "urn:li:corpGroup:team"],
+            ["corpuser:alice", "corpuser:ben", "corpGroup:team"],
+        ),
+        ("", "ann@example.com", ["corpuser:ann@example.com"]),
+        ("", "Ann␟Lee", []),
+        (
+            r"{owner_extraction_pattern: '(?P<owner>(.*)): (\w+) (\w+)'}",
+            ["jdoe: John Doe", "@alice"],
+            ["corpuser:jdoe", "corpuser:@alice"],
+        ),
+        (
+            "{owners: {finance: 'urn:li:corpGroup:fin', alice: ali, Ann Lee: ann}}",
+            ["finance", "@alice", "Ann Lee"],
+            ["corpGroup:fin", "corpuser:ali", "corpuser:ann"],
+        ),
+    ],
+)
+def test_owners_are_found_in_what_the_project_says_of_them(
+    project: Project, settings: str, owners: Any, expected: list[str]
+) -> None:
+    root = project([node("model", "m", "select 1 as x", meta={"owner": owners})])
+    if settings:
+        (root / "dbt_project.yml").write_text(f"name: shop\nvars:\n  catalog: {settings}\n")
+    found = read(root)
+    ownership = aspects_of(found.proposals, "wh.main.m").get("ownership", {"owners": []})
+    named = [one["owner"].removeprefix("urn:li:") for one in ownership["owners"]]
+    assert named == expected
+    reasons = [one.reason for one in found.skipped]
+    assert reasons == (
+        [] if expected else ["no owner 'Ann␟Lee': it has characters that a URN cannot have"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"), [("'('", "no regular expression"), ("'@(.*)'", "no group owner")]
+)
+def test_a_pattern_of_owners_that_cannot_be_used_is_told(
+    project: Project, pattern: str, told: str
+) -> None:
+    root = project(small())
+    settings = f"name: shop\nvars: {{catalog: {{owner_extraction_pattern: {pattern}}}}}\n"
+    (root / "dbt_project.yml").write_text(settings)
+    with pytest.raises(InvalidInput, match=told):
+        read(root)
+
+
 def test_exposures_are_dashboards_with_what_they_show(project: Project) -> None:
     found = read(project(small(), **sales()))
     assert found.skipped == []

@@ -461,6 +461,16 @@ def test_tags_and_owners_are_added_where_they_are_wanted(root: Path) -> None:
     ]
 
 
+def test_an_owner_with_a_name_and_an_address_is_the_one_of_that_address(root: Path) -> None:
+    file = root / "models/staging/staging.yml"
+    meta = "    config:\n      meta:\n        owner: Ann Lee (ann@example.com)\n"
+    lines = file.read_text().splitlines(keepends=True)
+    at = next(at for at, one in enumerate(lines) if "name: stg_orders" in one) + 1
+    file.write_text("".join((*lines[:at], meta, *lines[at:])))
+    held = entity(ORDERS, owners=("urn:li:corpuser:ann@example.com",))
+    assert planned(root, held, properties=("owner",)).counts() == {"unchanged": 1}
+
+
 def test_a_new_model_gets_its_tags_and_owners_too(root: Path) -> None:
     owners = ("urn:li:corpuser:ann", "urn:li:corpGroup:data")
     held = entity(dataset("d.s.orders"), "Orders.", tags=("PII",), owners=owners)
