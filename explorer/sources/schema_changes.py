@@ -686,25 +686,23 @@ class _ProjectComparison:
         """Add the models that are another table in the warehouse, or none: by their `config`, by
         properties files, and by the settings of the project, which count in this order."""
         before, after = self._before, self._after
-        explicit: dict[str, set[str]] = {}
         common = {*after.tables} & {*before.tables}
         for name in sorted(common.intersection(names)):
             old, new = before.configuration(name), after.configuration(name)
             self._compare_place((name,), after.tables[name], old, new)
-            explicit[name] = {key for key in _PLACES if key in new}
         for file, old_value, new_value in self._properties():
             old_places, new_places = dict(_model_places(old_value)), dict(_model_places(new_value))
             for name in sorted({*old_places, *new_places} & common):
                 old, new = old_places.get(name, {}), new_places.get(name, {})
-                self._compare_place((name,), file, old, new, explicit.get(name, set()))
+                self._compare_place((name,), file, old, new, after.configuration(name))
         if any(
             before.settings.get(f"{kind}s") != after.settings.get(f"{kind}s") for kind in _FOLDERS
         ):
             for name in sorted(common):
                 old, new = before.folder_configuration(name), after.folder_configuration(name)
                 if old != new:
-                    keys = {key for key in _PLACES if key in after.configuration(name)}
-                    self._compare_place((name,), f"{after.prefix}{_SETTINGS}", old, new, keys)
+                    file = f"{after.prefix}{_SETTINGS}"
+                    self._compare_place((name,), file, old, new, after.configuration(name))
 
     def _compare_place(
         self,

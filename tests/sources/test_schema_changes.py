@@ -372,7 +372,9 @@ _SHOP = {
         "    case when status = '{{ s }}' then amount end as {{ s }}_amount{% endfor %}\n"
         "from {{ ref('int_orders') }}\n"
     ),
-    "models/mart_notes.sql": "select order_id, note from {{ ref('stg_orders') }}\n",
+    "models/mart_notes.sql": (
+        "{{ config(alias='notes') }}\nselect order_id, note from {{ ref('stg_orders') }}\n"
+    ),
     "models/mart_all.sql": "select * from {{ ref('stg_orders') }}\n",
 }
 _SOURCES = {
@@ -404,6 +406,7 @@ def shop_manifest() -> dict[str, Any]:
             "unique_id": f"model.shop.{name}",
             "schema": "main",
             "name": name,
+            "alias": "notes" if "alias='notes'" in text else name,
             "raw_code": text,
             "depends_on": {
                 "nodes": [
@@ -458,6 +461,11 @@ _OF_REGION = ["board", "int_orders", "mart_daily"]
             "a column is dropped",
             {"models/stg_orders.sql": ("created_at,\n    note", "created_at")},
             {"stg_orders.note dropped": ["mart_all", "mart_notes"]},
+        ),
+        (
+            "a column of a model with an alias is dropped",
+            {"models/mart_notes.sql": (", note", "")},
+            {"mart_notes.note dropped": []},
         ),
         (
             "a column is renamed",
@@ -598,10 +606,10 @@ _OF_REGION = ["board", "int_orders", "mart_daily"]
             {
                 "models/d.yml": (
                     "models:\n  - {name: mart_all, config: {enabled: false}}\n"
-                    "  - {name: mart_notes, config: {alias: notes}}\n"
+                    "  - {name: mart_notes, config: {alias: never, schema: x}}\n"
                 )
             },
-            {"mart_all dropped": [], "mart_notes renamed to notes": []},
+            {"mart_all dropped": [], "mart_notes moved from the default schema to x": []},
         ),
         (
             "a table of a source is gone",
