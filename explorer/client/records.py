@@ -2,7 +2,9 @@
 differences between two values of an aspect."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from difflib import unified_diff
@@ -10,14 +12,19 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 import msgspec
 import orjson
+from msgspec import structs
 
+from explorer.errors import InvalidAspect, ServerFault
 from explorer.metadata.aspects import (
     AuditStamp,
     DatasetProfile,
     DatasetUsageStatistics,
+    FieldUsage,
     Operation,
+    UserUsage,
     read_aspect,
 )
+from explorer.metadata.measurements import separate_windows
 from explorer.metadata.urn import Urn
 
 What = Literal[
@@ -539,9 +546,15 @@ class Timeseries:
         """Return the points as typed records. Raises `ServerFault` if one does not fit the type."""
         return tuple(read_aspect(value, kind) for value in self.values)
 
+    def readable(self, kind: type[_Record]) -> Iterator[_Record]:
+        """Yield the points that fit a type, as typed records."""
+        for value in self.values:
+            with suppress(InvalidAspect, ServerFault):
+                yield read_aspect(value, kind)
+
     def usage(self) -> tuple[DatasetUsageStatistics, ...]:
-        """Return the points as usage statistics."""
-        return self.records(DatasetUsageStatistics)
+        """Return the points as usage statistics that can be added up: see `usage_windows`."""
+        return usage_windows(self.records(DatasetUsageStatistics))
 
     def profiles(self) -> tuple[DatasetProfile, ...]:
         """Return the points as dataset profiles."""
@@ -550,6 +563,45 @@ class Timeseries:
     def operations(self) -> tuple[Operation, ...]:
         """Return the points as operations on the dataset's rows."""
         return self.records(Operation)
+
+
+def usage_windows(
+    points: Iterable[DatasetUsageStatistics],
+) -> tuple[DatasetUsageStatistics, ...]:
+    """Return the windows of usage that can be added up, in order.
+
+    What several sources counted in one window is added; where windows of different lengths overlap,
+    one kind is kept: days if there are any.
+    """
+    parts_by_span: dict[tuple[int, int], list[DatasetUsageStatistics]] = {}
+    for point in separate_windows(points, lambda point: point.span):
+        parts_by_span.setdefault(point.span, []).append(point)
+    return tuple(
+        parts[0] if len(parts) == 1 else _add_windows(parts) for parts in parts_by_span.values()
+    )
+
+
+def _add_windows(parts: Sequence[DatasetUsageStatistics]) -> DatasetUsageStatistics:
+    columns = Counter[str]()
+    users: dict[str, UserUsage] = {}
+    for part in parts:
+        for used in part.field_counts:
+            columns[used.field_path] += used.count
+        for by in part.user_counts:
+            key = by.user or by.user_email or ""
+            before = users.get(key)
+            users[key] = structs.replace(by, count=by.count + before.count) if before else by
+    texts = dict.fromkeys(text for part in parts for text in part.top_sql_queries)
+    counts = [part.total_sql_queries for part in parts if part.total_sql_queries is not None]
+    user_counts = [part.unique_user_count for part in parts if part.unique_user_count is not None]
+    return structs.replace(
+        parts[0],
+        total_sql_queries=sum(counts) if counts else None,
+        unique_user_count=max(len(users), *user_counts) if user_counts else None,
+        field_counts=tuple(FieldUsage(path, count) for path, count in columns.items()),
+        user_counts=tuple(users.values()),
+        top_sql_queries=tuple(texts),
+    )
 
 
 Direction = Literal["INCOMING", "OUTGOING"]

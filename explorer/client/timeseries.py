@@ -19,6 +19,7 @@ from explorer.client.transport import (
 )
 from explorer.errors import InvalidInput, ServerFault, Unreadable
 from explorer.metadata.aspects import moment_of
+from explorer.metadata.measurements import scope_of
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 
@@ -88,11 +89,23 @@ def _dataset_measures(value: Any) -> Measures:
     )
     moments = [change for change in changes if change]
     return Measures(
-        _count(_inside(value, "datasetProfiles"), "rowCount"),
+        _rows(_inside(value, "datasetProfiles"), summary),
         _count(summary, "queryCountLast30Days"),
         _count(summary, "uniqueUserCountLast30Days"),
         moment_of(max(moments)) if moments else None,
     )
+
+
+def _rows(profile: Any, summary: Any) -> int | None:
+    """Return the rows of a table: of the latest profile if that is of the whole table, else those
+    of the summary, which servers take from the latest that is, or those of a sample."""
+    spec = _inside(profile, "partitionSpec")
+    kind, partition = (spec.get("type"), spec.get("partition")) if spec else (None, None)
+    scope = scope_of(kind, partition)
+    rows, rows_of_summary = _count(profile, "rowCount"), _count(summary, "rowCount")
+    if scope == "table" and rows is not None:
+        return rows
+    return rows if rows_of_summary is None and scope == "sample" else rows_of_summary
 
 
 def _inside(value: Any, field: str) -> Any:
@@ -119,6 +132,10 @@ _MEASURES = {
         "statsSummary { queryCountLast30Days uniqueUserCountLast30Days }"
     ),
     ("Dataset", "datasetProfiles"): "datasetProfiles(limit: 1) { rowCount }",
+    ("DatasetProfile", "partitionSpec"): (
+        "datasetProfiles(limit: 1) { partitionSpec { type partition } }"
+    ),
+    ("DatasetStatsSummary", "rowCount"): "statsSummary { rowCount }",
     ("Dataset", "operations"): "operations(limit: 1) { lastUpdatedTimestamp }",
     ("DatasetProperties", "lastModified"): "properties { lastModified { time } }",
 }

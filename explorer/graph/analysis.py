@@ -15,9 +15,9 @@ import networkx as nx
 
 from explorer.client.blocking_face import SharedThreadFace, blocking, of_catalog
 from explorer.client.connection import gather_limited, in_chunks
-from explorer.client.records import Flow, Timeseries
+from explorer.client.records import Flow, Timeseries, usage_windows
 from explorer.client.transport import REFUSALS
-from explorer.errors import InvalidAspect, InvalidInput, ServerFault
+from explorer.errors import InvalidInput
 from explorer.graph.lineage import (
     WalkLimits,
     certain_columns,
@@ -27,7 +27,7 @@ from explorer.graph.lineage import (
     walk,
 )
 from explorer.graph.nodes import read_details
-from explorer.metadata.aspects import DatasetUsageStatistics, read_aspect
+from explorer.metadata.aspects import DatasetUsageStatistics
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
@@ -52,17 +52,12 @@ class QueryUsage:
 
 def total_usage(series: Timeseries) -> QueryUsage | None:
     """Return the total of the windows of a series, `None` if there are none. No requests."""
-    points = []
-    for value in series.values:
-        try:
-            points.append(read_aspect(value, DatasetUsageStatistics))
-        except (InvalidAspect, ServerFault):
-            continue
-    if not points:
+    windows = usage_windows(series.readable(DatasetUsageStatistics))
+    if not windows:
         return None
     return QueryUsage(
-        sum(point.total_sql_queries or 0 for point in points),
-        max(point.unique_user_count or 0 for point in points),
+        sum(window.total_sql_queries or 0 for window in windows),
+        max(window.unique_user_count or 0 for window in windows),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from explorer.errors import InvalidInput, ServerFault
+from explorer.metadata.measurements import Scope, scope_of, window_millis
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -268,10 +269,29 @@ class UserUsage(Camel, frozen=True):
     user_email: str | None = None
 
 
-class DatasetUsageStatistics(Camel, frozen=True):
-    """The usage of a dataset in the window that starts at `timestamp_millis`."""
+class Granularity(Camel, frozen=True):
+    """The length of a window of usage."""
+
+    unit: str | None = None
+    multiple: int | None = None
+
+
+class UsageWindow(Camel, frozen=True):
+    """The window of time that starts at `timestamp_millis`."""
 
     timestamp_millis: int = 0
+    event_granularity: Granularity | None = None
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The start and the length of the window, in milliseconds."""
+        granularity = self.event_granularity or Granularity()
+        return self.timestamp_millis, window_millis(granularity.unit, granularity.multiple)
+
+
+class DatasetUsageStatistics(UsageWindow, frozen=True):
+    """The usage of a dataset in a window of time."""
+
     unique_user_count: int | None = None
     total_sql_queries: int | None = None
     field_counts: tuple[FieldUsage, ...] = ()
@@ -312,14 +332,34 @@ class FieldProfile(Camel, frozen=True):
         return read_measurement(getattr(self, summary))
 
 
+class PartitionSpec(Camel, frozen=True):
+    """The part of a table that was profiled."""
+
+    type: str | None = None
+    partition: str | None = None
+
+
 class DatasetProfile(Camel, frozen=True):
-    """What profiling measured of a dataset at `timestamp_millis`."""
+    """What profiling measured of a dataset, or of a part of it, at `timestamp_millis`."""
 
     timestamp_millis: int = 0
     row_count: int | None = None
     column_count: int | None = None
     size_in_bytes: int | None = None
     field_profiles: tuple[FieldProfile, ...] | None = None
+    partition_spec: PartitionSpec | None = None
+
+    @property
+    def scope(self) -> Scope:
+        """What of the dataset was measured."""
+        spec = self.partition_spec or PartitionSpec()
+        return scope_of(spec.type, spec.partition)
+
+    @property
+    def part(self) -> str:
+        """The partition or sample that was measured, empty for the whole dataset."""
+        spec = self.partition_spec
+        return spec.partition or "" if spec is not None and self.scope != "table" else ""
 
     @property
     def at(self) -> datetime | None:

@@ -470,8 +470,8 @@ class ProfileChart(ShownChart):
                 ("time", Cell(_span([point.timestamp_millis for point in self.points], "UTC"))),
             ]
         )
-        if self._partial_note:
-            yield Say(self._partial_note)
+        if self._profiles_with_values.caution:
+            yield Say(self._profiles_with_values.caution)
         chart = self.chart()
         yield chart.picture(list(chart.sparklines()))
         yield from grid_parts(
@@ -487,11 +487,6 @@ class ProfileChart(ShownChart):
     def _profiles_with_values(self) -> Profiles:
         return read_profiles(self.window.series)
 
-    @property
-    def _partial_note(self) -> str:
-        parts = self._profiles_with_values.parts
-        return f"{counted(parts, 'profile')} of parts left out" if parts else ""
-
     def _rows(self) -> Lines:
         points = with_gaps(
             [(at, profile.row_count) for at, profile in self._profiles_with_values.measurements]
@@ -506,7 +501,8 @@ class ProfileChart(ShownChart):
         zone: Zone,
     ) -> PanelChart:
         millis = [point.timestamp_millis for point in self.points]
-        note = " · ".join(remark for remark in (_span(millis, zone), self._partial_note) if remark)
+        remarks = (_span(millis, zone), self._profiles_with_values.caution)
+        note = " · ".join(filter(None, remarks))
         empty = f"no profile {self.window.words}" if not self.points else "it was not measured"
         return PanelChart(f"{title}, {self.window.words}", panels, frame, note, empty, zone)
 

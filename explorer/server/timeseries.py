@@ -3,9 +3,10 @@
 import heapq
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
-from operator import ge, gt, le, lt
+from operator import attrgetter, ge, gt, le, lt
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ import orjson
 
 from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.measurements import Scope, scope_of, separate_windows, window_millis
 from explorer.metadata.registry import Registry, reach
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
@@ -23,11 +25,12 @@ USAGE = "datasetUsageStatistics"
 USE_DAYS = 30
 """The number of days over which usage is counted."""
 
-_PROFILE = "datasetProfile"
+PROFILE = "datasetProfile"
 _HOUR_MILLIS = 3_600_000
 _DAY_MILLIS = 24 * _HOUR_MILLIS
-# A profile may cover only a partition; at most this many are read to find one of the whole table.
-_MOST_PROFILES = 100
+MOST_PROFILES = 1_000
+"""The number of profiles, which may be of partitions, that are read at most to find one of the
+whole table."""
 
 
 class NewestMeasures(msgspec.Struct, frozen=True):
@@ -72,10 +75,22 @@ class _ColumnCount(msgspec.Struct, frozen=True):
     count: int = 0
 
 
+class _Granularity(msgspec.Struct, frozen=True):
+    unit: str | None = None
+    multiple: int | None = None
+
+
 class _UsageWindow(msgspec.Struct, frozen=True):
     at_millis: int = msgspec.field(default=0, name="timestampMillis")
+    granularity: _Granularity | None = msgspec.field(default=None, name="eventGranularity")
     queries: float | None = msgspec.field(default=None, name="totalSqlQueries")
     columns: tuple[_ColumnCount, ...] | None = msgspec.field(default=None, name="fieldCounts")
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The start and the length of the window, in milliseconds."""
+        granularity = self.granularity or _Granularity()
+        return self.at_millis, window_millis(granularity.unit, granularity.multiple)
 
 
 _window = msgspec.json.Decoder(_UsageWindow)
@@ -96,12 +111,18 @@ def read_measures(registry: Registry, urn: Urn, view: Reader, from_millis: int) 
     readers = _readers(registry, urn.entity_type)
     documents: dict[str, dict[str, Any]] = {}
     for aspect, decoder in readers.items():
-        limit = _MOST_PROFILES if aspect == _PROFILE else 1
+        limit = MOST_PROFILES if aspect == PROFILE else 1
         for stored in view.documents(text, aspect, None, None, limit):
-            document = _decode(decoder, stored.value, whole=aspect == _PROFILE)
-            if document is not None:
+            try:
+                scope, document = _decode(decoder, stored.value)
+            except msgspec.MsgspecError:
+                continue
+            if aspect != PROFILE or scope == "table":
                 documents[aspect] = document
                 break
+            if scope == "sample":
+                # Of the newest sample, as long as there is no profile of the whole table.
+                documents.setdefault(aspect, document)
     if USAGE not in documents:
         return NewestMeasures(documents)
     return NewestMeasures(documents, float(read_use(text, view, from_millis).queries))
@@ -110,19 +131,17 @@ def read_measures(registry: Registry, urn: Urn, view: Reader, from_millis: int) 
 def read_use(urn: str, view: Reader, from_millis: int) -> Use:
     """Return the usage of a dataset from a time on; about 5 µs per document. Documents that cannot
     be decoded are skipped."""
+    windows = []
+    for stored in view.documents(urn, USAGE, from_millis):
+        with suppress(msgspec.MsgspecError):
+            windows.append(_window.decode(stored.value))
     queries = 0
     columns: dict[str, int] = {}
-    oldest: int | None = None
-    for stored in view.documents(urn, USAGE, from_millis):
-        try:
-            window = _window.decode(stored.value)
-        except msgspec.MsgspecError:
-            continue
+    for window in separate_windows(windows, attrgetter("span")):
         queries += int(window.queries or 0)
         for column in window.columns or ():
             columns[column.path] = columns.get(column.path, 0) + column.count
-        oldest = window.at_millis
-    return Use(queries, columns or None, oldest)
+    return Use(queries, columns or None, windows[-1].at_millis if windows else None)
 
 
 def measured_aspects(registry: Registry, entity_type: str) -> frozenset[str]:
@@ -146,23 +165,21 @@ def _readers(registry: Registry, entity_type: str) -> dict[str, Callable[[bytes]
     return readers
 
 
-def _decode(decode: Callable[[bytes], Any], value: bytes, *, whole: bool) -> dict[str, Any] | None:
-    """Return the searchable fields of a document. Return None if it cannot be decoded, or if it
-    covers only a part of the data and `whole` is true."""
-    try:
-        document: dict[str, Any] = msgspec.structs.asdict(decode(value))
-    except msgspec.MsgspecError:
-        return None
-    if _is_part(document.pop("partitionSpec")) and whole:
-        return None
-    return {name: field_value for name, field_value in document.items() if field_value is not None}
+def _decode(decode: Callable[[bytes], Any], value: bytes) -> tuple[Scope, dict[str, Any]]:
+    """Return what a document covers, and its searchable fields. Raises `MsgspecError` if it cannot
+    be decoded."""
+    document: dict[str, Any] = msgspec.structs.asdict(decode(value))
+    scope = profile_scope(document.pop("partitionSpec"))
+    fields = {name: field for name, field in document.items() if field is not None}
+    return scope, fields
 
 
-def _is_part(spec: Any) -> bool:
-    if not isinstance(spec, dict) or spec.get("type") == "FULL_TABLE":
-        return False
-    # Profilers write these for a whole table, whether counted or estimated from a sample.
-    return not str(spec.get("partition")).startswith(("FULL_TABLE", "SAMPLE"))
+def profile_scope(spec: Any) -> Scope:
+    """Return what a profile covers, by its `partitionSpec`."""
+    if not isinstance(spec, dict):
+        return "table"
+    kind, partition = spec.get("type"), spec.get("partition")
+    return scope_of(kind, partition if isinstance(partition, str) else None)
 
 
 Document = tuple[dict[str, Any], bytes, bytes]

@@ -1,16 +1,16 @@
 """The worklist: undocumented tables and columns, ranked by use and by the number of entities
 derived from them."""
 
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from explorer.client.connection import gather_limited
 from explorer.client.entity import Entity
-from explorer.client.records import Undescribed
+from explorer.client.records import Undescribed, usage_windows
 from explorer.client.transport import REFUSALS
-from explorer.errors import InvalidAspect, ServerFault
-from explorer.metadata.aspects import DatasetUsageStatistics, read_aspect
+from explorer.metadata.aspects import DatasetUsageStatistics
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.stewardship.documentation import (
@@ -206,17 +206,12 @@ async def read_use(catalog: "AsyncCatalog", urn: str | Urn, days: int) -> TableU
         series = await catalog.usage(urn, days=days)
     except REFUSALS:
         return TableUse()
-    queries = 0
-    columns: dict[str, int] = {}
-    for value in series.values:
-        try:
-            point = read_aspect(value, DatasetUsageStatistics)
-        except (InvalidAspect, ServerFault):
-            continue
-        queries += point.total_sql_queries or 0
-        for field in point.field_counts:
-            columns[field.field_path] = columns.get(field.field_path, 0) + field.count
-    return TableUse(queries, columns or None)
+    columns = Counter[str]()
+    windows = usage_windows(series.readable(DatasetUsageStatistics))
+    for window in windows:
+        columns.update({field.field_path: field.count for field in window.field_counts})
+    queries = sum(window.total_sql_queries or 0 for window in windows)
+    return TableUse(queries, dict(columns) or None)
 
 
 def rank(

@@ -13,7 +13,7 @@ from explorer.errors import ServerFault
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.table import Table, TableColumn, join_names
-from explorer.views.timeseries import newest_with_columns, usage_of
+from explorer.views.timeseries import comparable_profiles, newest_with_columns, usage_of
 
 if TYPE_CHECKING:
     from explorer.client.entity import Column, Entity, Schema
@@ -306,7 +306,7 @@ def column_measurements(
     counts: Counter[str] = Counter()
     for path, count in usage_of(usage).columns if usage else ():
         counts[path] += count
-    points = profile.profiles() if profile else ()
+    points = comparable_profiles(profile.profiles() if profile else ())
     newest = newest_with_columns(points)
     if newest is None:
         return ColumnMeasurements(_by_raw(counts, schema))

@@ -10,7 +10,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
-from explorer.client.display import line, moment
+from explorer.client.display import counted, line, moment
 from explorer.errors import UnknownName
 from explorer.metadata.aspects import (
     Camel,
@@ -18,14 +18,16 @@ from explorer.metadata.aspects import (
     FieldProfile,
     FieldUsage,
     Summary,
+    UsageWindow,
     moment_of,
     read_measurement,
 )
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.measurements import comparable, separate_windows
 from explorer.metadata.urn import Urn
 from explorer.views.chart import Bar, Bars, Panel, Unit, compact, full_number, on_calendar
 from explorer.views.history import name_of
-from explorer.views.table import TIME, Cell, Row, Table, TableColumn, join_names
+from explorer.views.table import TIME, Audience, Cell, Row, Table, TableColumn, join_names
 
 if TYPE_CHECKING:
     from explorer.client.records import Timeseries
@@ -41,10 +43,9 @@ class _UserCount(Camel, frozen=True):
     views_count: int | None = None
 
 
-class _Window(Camel, frozen=True):
+class _Window(UsageWindow, frozen=True):
     """The usage in one window of time, of a dataset, chart or dashboard."""
 
-    timestamp_millis: int = 0
     unique_user_count: int | None = None
     total_sql_queries: int | None = None
     views_count: int | None = None
@@ -98,7 +99,7 @@ def usage_of(series: "Timeseries") -> Usage:
     users: Counter[str] = Counter()
     columns: Counter[str] = Counter()
     days_by_query: dict[str, set[date]] = {}
-    for window in series.records(_Window):
+    for window in _read_windows(series):
         at = moment_of(window.timestamp_millis)
         if at is None or not on_calendar(at):
             continue
@@ -134,6 +135,15 @@ def usage_of(series: "Timeseries") -> Usage:
         _rank(Counter({query: len(days) for query, days in days_by_query.items()})),
         series.limit if series.truncated else None,
     )
+
+
+def _read_windows(series: "Timeseries") -> list[_Window]:
+    """Return the windows that can be added up. Of a chart or dashboard, points without a
+    granularity count its views since it was made; they are left out where there are others."""
+    windows = series.records(_Window)
+    if not series.aspect.startswith("dataset"):
+        windows = tuple(window for window in windows if window.event_granularity) or windows
+    return separate_windows(windows, attrgetter("span"))
 
 
 def _rank(counted: Counter[str]) -> tuple[tuple[str, int], ...]:
@@ -209,9 +219,6 @@ _LONGEST = 10.0
 _T = TypeVar("_T")
 
 
-_WHOLE = "FULL_TABLE_SNAPSHOT"
-
-
 class Quantile(Camel, frozen=True):
     """A quantile of a column and its value, both as text in the form that profiling wrote."""
 
@@ -243,30 +250,10 @@ class ColumnMeasures(FieldProfile, frozen=True):
         return sorted(self.distinct_value_frequencies or (), key=lambda entry: -entry.frequency)
 
 
-class _Partition(Camel, frozen=True):
-    """The part of a table that was profiled."""
-
-    partition: str = _WHOLE
-    type: str = ""
-
-
 class TableMeasures(DatasetProfile, frozen=True):
     """The profile of a table or of a part of it."""
 
-    partition_spec: _Partition | None = None
     field_profiles: tuple[ColumnMeasures, ...] | None = None
-
-    @property
-    def partial(self) -> bool:
-        """Whether it is the profile of a part of the table."""
-        spec = self.partition_spec
-        return spec is not None and spec.type != "FULL_TABLE" and spec.partition != _WHOLE
-
-    @property
-    def partition(self) -> str:
-        """The part of the table that was profiled, empty for the whole."""
-        spec = self.partition_spec
-        return spec.partition if spec is not None and spec.partition != _WHOLE else ""
 
     @property
     def columns(self) -> dict[str, ColumnMeasures]:
@@ -279,6 +266,13 @@ class TableMeasures(DatasetProfile, frozen=True):
 _Profile = TypeVar("_Profile", bound=DatasetProfile)
 
 
+def comparable_profiles(profiles: Iterable[_Profile]) -> list[_Profile]:
+    """Return the profiles, oldest first, that tell of the same: those of the whole table if there
+    are any, else those of samples, or of one partition."""
+    listed = sorted(profiles, key=attrgetter("timestamp_millis"))
+    return comparable(listed, attrgetter("scope"), attrgetter("part"))
+
+
 def newest_with_columns(profiles: Iterable[_Profile]) -> _Profile | None:
     """Return the last of the profiles, which are given oldest first, that measured columns; others
     measured the rows alone. `None` if none did."""
@@ -289,10 +283,11 @@ def newest_with_columns(profiles: Iterable[_Profile]) -> _Profile | None:
     return newest
 
 
-def lacks_columns(latest: "Timeseries") -> bool:
-    """Return whether the latest profile, alone in a series, measured no columns, so that older
-    profiles have to be read for them."""
-    return bool(latest.values) and newest_with_columns(latest.profiles()) is None
+def needs_older(latest: "Timeseries") -> bool:
+    """Return whether older profiles have to be read than the latest, alone in a series: it is of a
+    part of the table, or it measured no columns."""
+    profiles = latest.profiles()
+    return any(profile.scope != "table" or not profile.field_profiles for profile in profiles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,8 +349,9 @@ def _number(measures: ColumnMeasures, measure: Measure) -> float | None:
 class Profiles:
     """The profiles in a period with their times, oldest first.
 
-    If there are profiles of the whole table, those of partitions are left out; `parts` is their
-    number. `limit` is set if the server stopped at that many.
+    They are those of the whole table if there are any, else of samples of it, or of the partition
+    that was measured last; `parts` is the number of others, which are left out. `limit` is set if
+    the server stopped at that many.
     """
 
     measurements: tuple[tuple[datetime, TableMeasures], ...]
@@ -366,6 +362,14 @@ class Profiles:
     def newest(self) -> TableMeasures | None:
         """The latest profile."""
         return self.measurements[-1][1] if self.measurements else None
+
+    @property
+    def caution(self) -> str:
+        """What part of the table the profiles are of, and how many others there are; empty for
+        profiles of the whole table alone."""
+        part = self.newest.part if self.newest else ""
+        others = f"{counted(self.parts, 'profile')} of parts left out" if self.parts else ""
+        return ", ".join(filter(None, (f"of {part} only" if part else "", others)))
 
     @property
     def rows(self) -> tuple[tuple[datetime, int], ...]:
@@ -432,14 +436,11 @@ class Profiles:
 def read_profiles(series: "Timeseries") -> Profiles:
     """Return the profiles of a series, without those with invalid times."""
     records = [(record.at, record) for record in series.records(TableMeasures)]
-    measurements = [
-        (at, measures) for at, measures in records if at is not None and on_calendar(at)
-    ]
-    measurements.sort(key=lambda measurement: measurement[0])
-    entire = [(at, measures) for at, measures in measurements if not measures.partial]
-    profiles = entire or measurements
+    dated = [record for at, record in records if at is not None and on_calendar(at)]
+    profiles = comparable_profiles(dated)
+    measurements = tuple((profile.at, profile) for profile in profiles if profile.at)
     limit = series.limit if series.truncated else None
-    return Profiles(tuple(profiles), len(measurements) - len(profiles), limit)
+    return Profiles(measurements, len(dated) - len(profiles), limit)
 
 
 _LONGEST_BOUNDARY = 14
@@ -771,13 +772,15 @@ def query_usage_table(series: "Timeseries") -> Table:
 def profiles_table(series: "Timeseries") -> Table:
     """Return a row for each profile in a series of `datasetProfile`.
 
-    rows, columns, bytes   Int64   the size of the dataset
+    rows, columns, bytes   Int64    the size of the dataset, or of a part of it
+    part                   string   the partition or sample that was measured; missing for the whole
     """
     columns = (
         _TIME,
         TableColumn("rows", read=lambda point: point.row_count, dtype="Int64"),
         TableColumn("columns", read=lambda point: point.column_count, dtype="Int64"),
         TableColumn("bytes", read=lambda point: point.size_in_bytes, dtype="Int64"),
+        TableColumn("part", read=lambda point: point.part or None, dtype="string"),
     )
     return Table.from_records(series.profiles(), columns, "profiles")
 
@@ -786,6 +789,7 @@ def column_profiles_table(series: "Timeseries") -> Table:
     """Return a row for each profile in a series of `datasetProfile` and each column profiled in it.
 
     path                                  string
+    part                                  string    as in `profiles_table`
     unique_count, null_count              Int64
     unique_proportion, null_proportion    Float64   from 0 to 1
     min, max, mean, median, stdev         Float64   missing if they are not finite numbers
@@ -799,6 +803,7 @@ def column_profiles_table(series: "Timeseries") -> Table:
     columns = (
         _PART_TIME,
         _of_part("path", "field_path"),
+        TableColumn("part", read=lambda part: part[0].part or None, dtype="string"),
         _of_part("unique_count", dtype="Int64"),
         _of_part("unique_proportion", dtype="Float64"),
         _of_part("null_count", dtype="Int64"),
@@ -831,15 +836,18 @@ _MEASURE_ATTRIBUTES: Final = {
 
 
 def measures_table(points: "Iterable[TableMeasures]") -> Table:
-    """Return a row for each profile, with the size of the dataset, for people and files."""
+    """Return a row for each profile, with the size of what was measured, for people and files."""
+    listed = list(points)
+    has_parts = any(point.part for point in listed)
     columns = (
         *_time_columns(lambda point: point),
         TableColumn("rows", read=lambda point: point.row_count),
         TableColumn("columns", read=lambda point: point.column_count),
         TableColumn("size", None, _size_words, "people"),
         TableColumn("size_bytes", None, lambda point: point.size_in_bytes, "files"),
+        TableColumn("part", "of", lambda point: point.part, _audience_of_parts(has_parts)),
     )
-    return Table.from_records(points, columns, "profiles")
+    return Table.from_records(listed, columns, "profiles")
 
 
 def column_measures_table(
@@ -847,9 +855,12 @@ def column_measures_table(
 ) -> Table:
     """Return a row for each measured column, for people and files; `over_time` they are of one
     column at several times."""
+    listed = list(parts)
+    has_parts = any(point.part for point, _ in listed)
     measured = (
         *_time_columns(lambda part: part[0]),
         TableColumn("rows", read=lambda part: part[0].row_count),
+        TableColumn("part", "of", lambda part: part[0].part, _audience_of_parts(has_parts)),
     )
     measures = [
         TableColumn(
@@ -865,7 +876,11 @@ def column_measures_table(
         "path", None, lambda part: part[1].field_path, "objects" if over_time else "files"
     )
     columns = (*(measured if over_time else ()), path, *measures)
-    return Table.from_records(parts, columns, "profiles of columns")
+    return Table.from_records(listed, columns, "profiles of columns")
+
+
+def _audience_of_parts(has_parts: bool) -> Audience:
+    return "everyone" if has_parts else "programs"
 
 
 def _measure_of(attribute: str, part: "tuple[TableMeasures, ColumnMeasures]") -> Cell:

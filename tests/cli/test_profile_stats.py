@@ -3,6 +3,8 @@
 import csv
 import io
 
+from explorer.client import Catalog
+from explorer.metadata import Proposal, Urn
 from tests.cli.conftest import Run
 
 FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
@@ -20,6 +22,23 @@ def test_the_newest_profile_is_shown_column_by_column(mill: Run) -> None:
     assert lines[at + 1].strip() == facts
     assert lines[at + 2].split() == ["origin.mill", "?", "?"]
     assert max(map(len, lines)) <= 80
+
+
+def test_a_partition_is_not_shown_as_the_table(catalog: Run, served: str) -> None:
+    urn = Urn.dataset("hive", "parted")
+    part = {"type": "PARTITION", "partition": "ds=1"}
+    whole, parted = {"rowCount": 1_000}, {"rowCount": 7, "partitionSpec": part}
+    with Catalog(served) as cat:
+        for at, value in ((1, whole), (2, parted)):
+            cat.ingest(Proposal(urn, "datasetProfile", {"timestampMillis": at, **value}))
+    shown = catalog("profile-stats", str(urn)).out
+    assert "1,000 rows · 1 profile of parts left out" in shown
+    assert catalog("profile-stats", str(urn), "--json").json["rows"] == 1_000
+    ran = catalog("profile-stats", str(urn), "--to", "2026-01-01", "--json")
+    assert [(one["rows"], one["part"]) for one in ran.json["profiles"]] == [
+        (7, "ds=1"),
+        (1_000, ""),
+    ]
 
 
 def test_where_there_is_room_a_column_is_one_line(mill: Run) -> None:

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from explorer.errors import InvalidInput, NotFound, ServerFault
+from explorer.graph.analysis import QueryUsage, total_usage
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.aspects import (
     DatasetProperties,
@@ -17,6 +18,7 @@ from explorer.metadata.aspects import (
     TagProperties,
 )
 from explorer.query import Criterion, all_of
+from explorer.views.timeseries import read_profiles, usage_of
 
 ORDERS = Urn.dataset("hive", "reading/of orders+ü")
 MARA = Urn.parse("urn:li:corpuser:mara")
@@ -171,6 +173,56 @@ def test_rows_use_and_the_last_change_of_many_datasets_are_one_request(client: A
     assert found[table].changed == datetime(1970, 1, 2, tzinfo=UTC)
     assert other not in found
     assert client.measures([]) == {}
+
+
+def test_every_reader_counts_each_use_once_and_takes_no_part_for_the_table(client: Any) -> None:
+    table = Urn.dataset("hive", "reading.kinds")
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    start = int((today - DAY).timestamp() * 1000)
+
+    def ingest(aspect: str, at: int, **value: Any) -> None:
+        client.ingest(Proposal(table, aspect, {"timestampMillis": at, **value}))
+
+    def use(at: int, unit: str, count: int, source: str) -> None:
+        ingest(
+            "datasetUsageStatistics",
+            at,
+            eventGranularity={"unit": unit, "multiple": 1},
+            messageId=source,
+            totalSqlQueries=count,
+            uniqueUserCount=1,
+            userCounts=[{"user": f"urn:li:corpuser:{source}", "count": count}],
+            fieldCounts=[{"fieldPath": "a", "count": count}],
+        )
+
+    for source, count in (("morning", 3), ("evening", 2)):
+        use(start, "DAY", count, source)
+    for hour in range(24):
+        use(start + hour * 3_600_000, "HOUR", 100, "hourly")
+    parts: dict[int, dict[str, Any]] = {
+        0: {"rowCount": 1_000},
+        1: {"rowCount": 7, "partitionSpec": {"type": "PARTITION", "partition": "day=1"}},
+        2: {"rowCount": 90, "partitionSpec": {"type": "QUERY", "partition": "SAMPLE 10%"}},
+    }
+    for at, value in parts.items():
+        ingest("datasetProfile", start + at, **value)
+
+    series = client.usage(table, days=30)
+    (window,) = series.usage()
+    assert (window.total_sql_queries, window.unique_user_count) == (5, 2)
+    assert [(used.field_path, used.count) for used in window.field_counts] == [("a", 5)]
+    assert usage_of(series).total == 5
+    assert total_usage(series) == QueryUsage(5, 2)
+    measured = client.measures([table])[table]
+    assert (measured.rows, measured.queries, measured.users) == (1_000, 5, 2)
+    query = """query q($u: String!) { dataset(urn: $u) { usageStats {
+      aggregations { totalSqlQueries } buckets { metrics { totalSqlQueries uniqueUserCount } }
+    } } }"""
+    stats = client.graphql(query, {"u": str(table)})["dataset"]["usageStats"]
+    assert stats["aggregations"] == {"totalSqlQueries": 5}
+    assert stats["buckets"] == [{"metrics": {"totalSqlQueries": 5, "uniqueUserCount": 2}}]
+    assert [hit.urn for hit in client.search("reading.kinds", filter="rows:1000")] == [table]
+    assert read_profiles(client.profiles(table)).caution == "2 profiles of parts left out"
 
 
 def test_what_was_done_is_read_as_operations(client: Any) -> None:

@@ -78,7 +78,7 @@ def test_sizes_over_time_are_those_that_were_measured(read: Any) -> None:
         {"rowCount": 12, "columnCount": 3, "sizeInBytes": 2500},
     ).sizes()
     assert [list(trace.y) for trace in shown.figure().data] == [[10, 12], [2, 3], [2000, 2500]]
-    assert list(shown.df.columns) == ["rows", "columns", "bytes"]
+    assert list(shown.df.columns) == ["rows", "columns", "bytes", "part"]
     assert list(shown.df["bytes"]) == [2000, 2500]
     assert "2.5 kB" in repr(shown)
     assert read(shown).pictures

@@ -359,6 +359,9 @@ def test_tables_are_found_by_the_rows_of_their_newest_whole_profile(caller: Call
     part = {"type": "PARTITION", "partition": "day=1"}
     caller.ingest(matterhorn, "datasetProfile", profile(5, 0.5, partitionSpec=part))
     assert rows_above(caller, 1_000) == {matterhorn, eiger}
+    sample = {"type": "QUERY", "partition": "SAMPLE 10%"}
+    caller.ingest(matterhorn, "datasetProfile", profile(9, 0.4, partitionSpec=sample))
+    assert rows_above(caller, 1_000) == {matterhorn, eiger}
     answer = caller.post("/entities?action=delete", {"urn": eiger, "aspectName": "datasetProfile"})
     assert answer.status_code == 200, answer.text
     assert rows_above(caller, 1_000) == {matterhorn}

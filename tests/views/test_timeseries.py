@@ -107,7 +107,18 @@ def test_profiles_of_parts_are_left_out_where_there_are_whole_ones() -> None:
     alone = read(profile(0, rows=5, partitionSpec=part))
     assert alone.parts == 0
     assert alone.newest is not None
-    assert alone.newest.partial
+    assert alone.newest.part == "day=1"
+    assert alone.caution == "of day=1 only"
+    # Neither is one partition taken for the history of another.
+    other = {"type": "PARTITION", "partition": "day=2"}
+    sample = {"type": "QUERY", "partition": "SAMPLE 10%"}
+    parts = [profile(day, rows=day, partitionSpec=spec) for day, spec in enumerate((part, other))]
+    assert [rows for _, rows in read(*parts).rows] == [1]
+    sampled = read(profile(2, rows=90, partitionSpec=sample), *parts)
+    assert [rows for _, rows in sampled.rows] == [90]
+    assert sampled.caution == "of SAMPLE 10% only, 2 profiles of parts left out"
+    whole = read(profile(0, rows=1_000), profile(2, rows=90, partitionSpec=sample), *parts)
+    assert [rows for _, rows in whole.rows] == [1_000]
 
 
 def test_every_change_between_two_profiles_is_ranked() -> None:

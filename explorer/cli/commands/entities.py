@@ -432,7 +432,7 @@ def profile_stats(
     with target.open() as catalog:
         urn = read_urn(catalog, urn)
         newest = column is None and period == Period()
-        series = entity.read_profiles(catalog, urn, period, newest=newest)
+        series = entity.fetch_profiles(catalog, urn, period, newest=newest)
     if newest:
         entity.print_newest_profile(urn, series, shown_as)
     elif column is None:

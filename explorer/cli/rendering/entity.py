@@ -80,10 +80,12 @@ from explorer.views.timeseries import (
     Usage,
     column_measures_table,
     column_panels,
-    lacks_columns,
+    comparable_profiles,
     measures_table,
+    needs_older,
     newest_with_columns,
     profile_time,
+    read_profiles,
     usage_panels,
 )
 
@@ -706,9 +708,9 @@ _PROFILE_ASPECT: Final = "datasetProfile"
 _WIDE_PROFILE: Final = 130
 
 
-def read_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -> Timeseries:
-    """Return the profiles of a period, oldest first, or only the latest profile; if that has no
-    columns, all profiles. Makes one request, or two.
+def fetch_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -> Timeseries:
+    """Return the profiles of a period, oldest first, or only the latest profile; if that is not of
+    the columns of the whole table, all profiles. Makes one request, or two.
 
     Raises `InvalidInput` if the entity is not a dataset.
     """
@@ -717,15 +719,16 @@ def read_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -
         raise InvalidInput(f"only datasets have profiles; {urn} has the type {kind}")
     if newest:
         latest = catalog.timeseries(urn, _PROFILE_ASPECT, latest=True)
-        return catalog.profiles(urn) if lacks_columns(latest) else latest
+        return catalog.profiles(urn) if needs_older(latest) else latest
     return catalog.profiles(urn, start=period.start, end=period.end)
 
 
 def print_newest_profile(urn: str, series: Timeseries, shown_as: OutputFormat | None) -> None:
     """Print the latest profile: the statistics of the table, then those of its columns, from the
     latest profile that has columns."""
-    points = series.records(TableMeasures)
-    point = points[-1] if points else None
+    data = read_profiles(series)
+    points = [measures for _, measures in data.measurements]
+    point = data.newest
     of_columns = newest_with_columns(points)
     fields = (
         [(of_columns, field) for field in of_columns.field_profiles or ()] if of_columns else []
@@ -740,7 +743,7 @@ def print_newest_profile(urn: str, series: Timeseries, shown_as: OutputFormat | 
     elif shown_as == "csv":
         output.show(table, shown_as)
     elif point:
-        _print_profile_summary(point)
+        _print_profile_summary(point, data.caution)
         _print_profiled_columns(columns)
     if not point:
         note("this dataset has no profile")
@@ -748,6 +751,8 @@ def print_newest_profile(urn: str, series: Timeseries, shown_as: OutputFormat | 
         is_older = of_columns is not None and of_columns is not point
         when = f", last on {profile_time(of_columns)}" if of_columns and is_older else ""
         note(f"\n{counted(len(columns), 'column')} profiled{when}")
+        if data.parts:
+            note("catalog profile-stats with --days also lists the profiles of parts")
 
 
 def print_profiles(
@@ -779,7 +784,8 @@ def print_column_profiles(
     table = column_measures_table(texts, over_time=True)
     output.show(table, shown_as, "profiles", urn=urn, truncated=series.truncated)
     if shown_as is None and texts:
-        for panel in column_panels(texts[0][1]):
+        newest = comparable_profiles(point for point, _ in texts)[-1]
+        for panel in column_panels(next(measures for point, measures in texts if point is newest)):
             _print_panel(panel, _MOST_VALUES)
     _print_profile_totals(series, len(texts), period)
 
@@ -805,8 +811,8 @@ def _print_panel(panel: Panel, top: int | None = None) -> None:
         console.print(text.append(bar, "cyan"), no_wrap=True, overflow="crop")
 
 
-def _print_profile_summary(point: TableMeasures) -> None:
-    rows, columns, partition = point.row_count, point.column_count, point.partition
+def _print_profile_summary(point: TableMeasures, caution: str) -> None:
+    rows, columns = point.row_count, point.column_count
     results().print(
         words(
             [
@@ -814,7 +820,7 @@ def _print_profile_summary(point: TableMeasures) -> None:
                 Text("" if rows is None else f"{rows:,} rows"),
                 Text("" if columns is None else f"{columns:,} columns"),
                 Text(_size(point.size_in_bytes)),
-                line_text(f"partition {partition}" if partition else ""),
+                line_text(caution),
             ]
         )
     )

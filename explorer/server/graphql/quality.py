@@ -2,12 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.aspects import asserted_entity
+from explorer.metadata.measurements import separate_windows, window_millis
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.graphql.aspects import OWNERS, column_type, record_of
@@ -22,7 +23,7 @@ from explorer.server.graphql.schema import (
 from explorer.server.graphql.search import page_bounds
 from explorer.server.graphql.session import EditTransaction, Given, Info, Node, Resolver
 from explorer.server.search_request import read_filter
-from explorer.server.timeseries import read_documents
+from explorer.server.timeseries import MOST_PROFILES, PROFILE, profile_scope, read_documents
 
 PRIORITIES = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
 """The priorities of incidents; an incident stores the index of its own."""
@@ -458,12 +459,44 @@ async def _usage(node: Node, info: Info, **given: Any) -> Value:
     if start is None:
         days = _RANGE_DAYS.get(given.get("range") or "MONTH")
         start = _now_millis() - days * _DAY_MILLIS if days else None
-    points = await _points(node, info, _USAGE, start)
-    buckets = [_bucket(node, point) for point in reversed(points)]
+    points = await _usage_points(node, info, start)
+    parts_by_span: dict[tuple[int, int], list[Value]] = {}
+    for point in reversed(points):
+        parts_by_span.setdefault(_span(point), []).append(point)
+    buckets = [_bucket(node, parts) for parts in parts_by_span.values()]
     return {"buckets": buckets, "aggregations": _aggregate(points)}
 
 
-def _bucket(node: Node, point: Value) -> Value:
+async def _usage_points(node: Node, info: Info, start: int | None) -> list[Value]:
+    """Return the usage statistics from a time on that can be added up."""
+    return separate_windows(await _points(node, info, _USAGE, start), _span)
+
+
+def _span(point: Value) -> tuple[int, int]:
+    granularity = point.get("eventGranularity") or {}
+    length = window_millis(granularity.get("unit"), granularity.get("multiple"))
+    return point.get("timestampMillis") or 0, length
+
+
+def _bucket(node: Node, parts: Sequence[Value]) -> Value:
+    """Return a bucket of what one source or several counted in the same window."""
+    point = parts[0]
+    if len(parts) > 1:
+        total = _aggregate(parts)
+        users = max(total["uniqueUserCount"], *(part.get("uniqueUserCount") or 0 for part in parts))
+        point = {
+            **point,
+            "uniqueUserCount": users,
+            "totalSqlQueries": total["totalSqlQueries"],
+            "userCounts": total["users"],
+            "fieldCounts": [
+                {"fieldPath": field["fieldName"], "count": field["count"]}
+                for field in total["fields"]
+            ],
+            "topSqlQueries": list(
+                dict.fromkeys(text for part in parts for text in part.get("topSqlQueries") or ())
+            ),
+        }
     return {
         "bucket": point.get("timestampMillis"),
         "duration": (point.get("eventGranularity") or {}).get("unit"),
@@ -515,13 +548,12 @@ def _fields(counts: Mapping[str, int | None]) -> list[Value]:
 
 async def _summary(node: Node, info: Info) -> Value | None:
     start = _now_millis() - _RANGE_DAYS["MONTH"] * _DAY_MILLIS
-    points = await _points(node, info, _USAGE, start)
-    profiles = await _points(node, info, "datasetProfile", limit=1)
+    points = await _usage_points(node, info, start)
+    profile = await _newest_profile(node, info)
     operations = await _points(node, info, "operation", start, limit=1)
     features = node.aspect("usageFeatures") or {}
-    if not (points or profiles or operations or features):
+    if not (points or profile or operations or features):
         return None
-    profile = profiles[0] if profiles else {}
     summary: dict[str, Any] = {
         "changed": (node, start),
         "topUsersLast30Days": [],
@@ -537,13 +569,29 @@ async def _summary(node: Node, info: Info) -> Value | None:
     return summary
 
 
+async def _newest_profile(node: Node, info: Info) -> Value:
+    """Return the newest profile of the whole table, else of a sample, else an empty one."""
+    sample: Value = {}
+    for limit in (1, MOST_PROFILES):
+        profiles = await _points(node, info, PROFILE, limit=limit)
+        for profile in profiles:
+            scope = profile_scope(profile.get("partitionSpec"))
+            if scope == "table":
+                return profile
+            if scope == "sample":
+                sample = sample or profile
+        if len(profiles) < limit:
+            break
+    return sample
+
+
 async def _update_count(summary: Value, info: Info) -> int:
     node, start = summary["changed"]
     return len(await _points(node, info, "operation", start))
 
 
 async def _profiles(node: Node, info: Info, **given: Any) -> list[Value]:
-    return await _filter_points(node, info, "datasetProfile", given)
+    return await _filter_points(node, info, PROFILE, given)
 
 
 async def _states(node: Node, info: Info, **given: Any) -> list[Value]:

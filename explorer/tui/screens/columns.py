@@ -49,7 +49,7 @@ from explorer.views.columns import (
     schema_of,
 )
 from explorer.views.history import actors_of
-from explorer.views.timeseries import lacks_columns
+from explorer.views.timeseries import needs_older
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -81,9 +81,10 @@ async def read_measurements(
 
 
 async def _column_profiles(catalog: "AsyncCatalog", urn: Urn) -> "Timeseries":
-    """Return the latest profile or, if that measured no columns, all of them."""
+    """Return the latest profile or, if that is not of the columns of the whole table, all of
+    them."""
     latest = await catalog.timeseries(urn, "datasetProfile", latest=True)
-    return await catalog.profiles(urn) if lacks_columns(latest) else latest
+    return await catalog.profiles(urn) if needs_older(latest) else latest
 
 
 TAG, TERM = "#", "≡"

@@ -38,7 +38,6 @@ from explorer.views.timeseries import (
     Drift,
     Measure,
     Profiles,
-    TableMeasures,
     Usage,
     UsageDay,
     column_panels,
@@ -688,7 +687,7 @@ class ProfileTab(SeriesTab[Profiles]):
         facts = [
             Text(f"{format_count(newest.row_count)} rows", "bold"),
             self._describe_drift(data.drift),
-            *_cautions(data, newest),
+            *_cautions(data),
             Text(f"measured {self.format_moment(at)}"),
             Text("" if columns is None else counted(columns, "column"), "dim"),
             Text("" if size is None else size_text(size), "dim"),
@@ -843,15 +842,13 @@ class ProfileTab(SeriesTab[Profiles]):
         return Text(f"! {drift.words} since {self.format_moment(drift.since)}", "bold")
 
 
-def _cautions(data: Profiles, newest: TableMeasures) -> Iterator[Text]:
+def _cautions(data: Profiles) -> Iterator[Text]:
     """Return the caveats about the numbers: partitions and limits."""
     drifting = sum(bool(column.drift) for column in data.columns)
     if drifting:
         yield Text(f"! {counted(drifting, 'column')} moved", "bold")
-    if data.parts:
-        yield Text(f"{counted(data.parts, 'profile')} of parts left out", "italic")
-    elif newest.partial and newest.partition_spec is not None:
-        yield line_text(f"of partition {newest.partition_spec.partition}", "italic")
+    if data.caution:
+        yield line_text(data.caution, "italic")
     if data.limit is not None:
         yield Text(f"the newest {data.limit:,} only", "bold italic")
 
