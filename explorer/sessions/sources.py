@@ -16,6 +16,7 @@ from explorer.client.catalog import CatalogOnLoop
 from explorer.errors import CatalogError, InvalidInput
 from explorer.sessions.base import Session, SessionState, Work, action
 from explorer.sources.configured import (
+    CarriedText,
     ConfiguredSource,
     SourceRun,
     check_name,
@@ -24,6 +25,7 @@ from explorer.sources.configured import (
     name_from,
     read_runs,
     read_sources,
+    take_texts,
 )
 from explorer.sources.location import find_local_sources, open_object, open_source
 from explorer.sources.run import (
@@ -306,6 +308,12 @@ class SourceSession(Session[SourcesState]):
         sentence = removed_sentence(removal, count, is_hard=is_hard)
         self.say(f"{sentence} {problem}".rstrip(), is_error=bool(problem))
         return count
+
+    @action("Take what was written of renamed columns to those that have no text")
+    async def take_texts(self, texts: Iterable[CarriedText]) -> list[CarriedText]:
+        """Copy descriptions to the columns that others were likely renamed to, as one save, and
+        return those copied; see `take_texts`."""
+        return await self._do("taking texts over", lambda catalog: take_texts(catalog, texts))
 
     def _require_opened(self) -> OpenSource:
         if self.state.opened is None:

@@ -18,6 +18,7 @@ import orjson
 from explorer.client import Catalog
 from explorer.client.editable import TextConflict
 from explorer.client.entity import Entity
+from explorer.client.journal import one_save
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
@@ -504,20 +505,21 @@ def find_texts(catalog: Catalog, changes: Iterable[DriftEntry]) -> list[CarriedT
 
 
 def take_texts(catalog: Catalog, texts: Iterable[CarriedText]) -> list[CarriedText]:
-    """Copy descriptions from old columns to new ones, and return those copied; what is shown at
-    the new column already is moved. A new column that has a description by now keeps it. Up to
-    four requests each."""
+    """Copy descriptions from old columns to new ones, as one save, and return those copied; what is
+    shown at the new column already is moved. A new column that has a description by now keeps it.
+    Up to four requests each."""
     copied = []
-    for text in texts:
-        if text.new_text:
-            continue
-        if text.is_shown:
-            catalog.carry_over(text.urn, text.likely)
+    with one_save():
+        for text in texts:
+            if text.new_text:
+                continue
+            if text.is_shown:
+                catalog.carry_over(text.urn, text.likely)
+                copied.append(text)
+                continue
+            try:
+                catalog.describe(text.urn, text.text, column=text.likely, instead_of="")
+            except TextConflict:
+                continue
             copied.append(text)
-            continue
-        try:
-            catalog.describe(text.urn, text.text, column=text.likely, instead_of="")
-        except TextConflict:
-            continue
-        copied.append(text)
     return copied

@@ -80,9 +80,10 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
         "notebook": {"complete", "read_page", "rename", "save"},
     },
     # A cell adds a source; what was added is listed and removed by a command or in the terminal.
+    # What drifted is listed by a command.
     "SourceSession": {
-        "tui": {"open_added"},
-        "notebook": {"open_added", "plan_removal", "read", "remove"},
+        "tui": {"open_added", "take_texts"},
+        "notebook": {"open_added", "plan_removal", "read", "remove", "take_texts"},
         "cli": set(),
     },
     # The terminal hears of changes by itself; a page shows one list, which a cell read.

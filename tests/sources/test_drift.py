@@ -96,6 +96,8 @@ def test_texts_of_renamed_columns_are_taken_over_and_none_is_replaced(
     orphans = {one.field_path: one.description for one in cat.entity(orders).schema.orphans}
     assert orphans == {"ship_city": "Where it goes.", "note": "For the driver."}
     assert "taken to" not in command("sources", "drift", "taken").err.replace("not taken to", "")
+    assert command("undo", "--yes").code == 0
+    assert not text(cat, orders, "town")
 
 
 def test_texts_of_columns_whose_case_changed_are_moved(

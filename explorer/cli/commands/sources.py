@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from explorer.client import Catalog
+    from explorer.sources.configured import CarriedText
     from explorer.sources.run import RunOutcome, RunPlan
     from explorer.sources.source import Progress, Source
 
@@ -382,15 +383,19 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
     """
     from explorer.cli import edits
     from explorer.cli.output import line_text, note, show
-    from explorer.sources.configured import find_texts, read_runs, require_source, take_texts
+    from explorer.sources.configured import find_texts, read_runs, require_source
     from explorer.views.sources import drift_table
 
     if take:
         edits.refuse_read_only(target)
+    moved_texts: list[CarriedText] = []
     with target.open() as catalog:
         runs = read_runs(catalog, require_source(catalog, name))
         texts = find_texts(catalog, (entry for run in runs for entry in run.drift))
-        moved_texts = take_texts(catalog, texts) if take else []
+        if take:
+            edits.keep_journal(catalog)
+            sources = _Sources(catalog)
+            moved_texts = sources.do(sources.session.take_texts(texts))
     unchanged = f"the tables of {name} have not changed since it was added"
     show(drift_table(runs), shown_as, empty=unchanged)
     for text in texts:
