@@ -141,15 +141,15 @@ def read_urn_arguments(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def go_through(
-    urns: Sequence[str], act: Callable[[str], None], names_in: "Catalog | None" = None
+    urns: Sequence[str], act: Callable[[str], None], catalog: "Catalog | None" = None
 ) -> EditRun:
-    """Call `act` for each URN; with `names_in`, names are replaced by the URNs of that catalog,
+    """Call `act` for each URN; with a catalog, names are replaced by the URNs that they have there,
     without it they are errors. An error that concerns one entity is printed, and the others are
     still processed; any other error stops the run."""
     done = EditRun()
     for position, urn in enumerate(urns):
         try:
-            act(_find_urn(urn) if names_in is None else str(names_in.urn_of(urn)))
+            act(_find_urn(urn) if catalog is None else str(catalog.urn_of(urn)))
         except _ENTITY_ERRORS as error:
             done.failed.append((urn, str(error)))
             message = f"{urn}: {error}" if len(urns) > 1 and urn not in str(error) else str(error)
@@ -213,7 +213,7 @@ def change_each(
                 print_effect(edits[first:])
 
         with one_save():
-            done = go_through(urns, act, names_in=catalog)
+            done = go_through(urns, act, catalog)
     if as_json:
         print_json(
             {
@@ -241,7 +241,7 @@ def _propose_each(
     urns = read_urn_arguments(words)
     planned: list[Edit] = []
     with target.open() as catalog:
-        done = go_through(urns, lambda urn: planned.extend(change(catalog, urn)), names_in=catalog)
+        done = go_through(urns, lambda urn: planned.extend(change(catalog, urn)), catalog)
         entities = list(dict.fromkeys(edit.urn for edit in planned))
         names = {urn: summary.name for urn, summary in catalog.summaries(entities).items()}
         edits = [
@@ -370,7 +370,7 @@ def show_labels(
             path = column_at(entity, column).path.raw if column else None
             labels_of_entities.append((entity.urn, path, _label_values(entity, what, path)))
 
-        done = go_through(urns, read, names_in=catalog)
+        done = go_through(urns, read, catalog)
     table = _table(labels_of_entities, what)
     if shown_as == "urns":
         output.print_urns(

@@ -601,7 +601,7 @@ def _show_deprecations(target: Target, urns: tuple[str, ...], *, as_json: bool) 
             entity = read_existing(catalog, urn)
             deprecations.append((entity, _deprecation_of(entity)))
 
-        done = go_through(read_urn_arguments(urns), read, names_in=catalog)
+        done = go_through(read_urn_arguments(urns), read, catalog)
     if as_json:
         print_json(
             [{"urn": str(entity.urn), "deprecation": fields} for entity, fields in deprecations]
