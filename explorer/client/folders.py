@@ -4,11 +4,12 @@ domains.
 A source reads the entries of one folder page by page, from browse paths or by searching.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from explorer.client.pages import WINDOW
+from explorer.client.records import Folder, Named
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.browse_paths import below_path, split_path
 from explorer.metadata.names import natural_key, plural, singular
@@ -51,8 +52,9 @@ class EntryPage:
     """A page of a folder.
 
     `total` is the number of entries on all pages, without those of `head`, which precede them and
-    are on the first page only. `instead` is the source to read further pages from, if it is another
-    one; `note` is shown after the last entry.
+    are on the first page only. `below` is the number of entities in and below a folder. `instead`
+    is the source to read further pages from, if it is another one; `note` is shown after the last
+    entry.
     """
 
     entries: tuple[FolderEntry, ...]
@@ -60,6 +62,7 @@ class EntryPage:
     head: tuple[FolderEntry, ...] = ()
     instead: "EntrySource | None" = None
     note: str = ""
+    below: int = 0
 
 
 class EntrySource(Protocol):
@@ -127,6 +130,7 @@ _FIRST = (
 )
 _NAMES = ("name", "displayName", "fullName", "title", "ldap")
 _GROUPS = 1_000
+_ENTRIES = 1_000
 _ALL = Filter()
 _BROWSE = """
 query browse($input: BrowseInput!) {
@@ -191,27 +195,29 @@ async def folder_at(catalog: "AsyncCatalog", path: str, entity_type: str) -> str
 class FolderSource:
     """The folders and entities at a browse path. One request for each page.
 
-    Entities of a type that is in no folders are found by searching. `repeats_folders` is as in
-    `BrowsePage`.
+    Entities of a type that is in no folders are found by searching, if it `lists_all`.
+    `repeats_folders` is as in `BrowsePage`.
     """
 
     entity_type: str
     path: str = "/"
     by_name: bool = True
     repeats_folders: bool = False
+    lists_all: bool = True
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
         """Return folders, then entities; sorted naturally if one page has all of them."""
         first = start == 0
+        is_top = self.path == "/" and first and self.lists_all
         try:
             page = await catalog.browse(
                 self.path, entity=self.entity_type, start=start, count=count
             )
         except (InvalidInput, NotFound, ServerFault):
-            if self.path == "/" and first:
+            if is_top:
                 return await self._read_list(catalog, count)
             raise
-        if self.path == "/" and first and not page.entry_count:
+        if is_top and not page.entry_count:
             return await self._read_list(catalog, count)
         return self._portion(page, first, count)
 
@@ -234,8 +240,9 @@ class FolderSource:
         if page.repeats_folders:
             head = tuple(folders) if first else ()
             source = replace(self, repeats_folders=True)
-            return EntryPage((*entities, *unread), page.direct_count, head, source)
-        return EntryPage((*folders, *entities, *unread), page.entry_count)
+            rest = (*entities, *unread)
+            return EntryPage(rest, page.direct_count, head, source, below=page.total)
+        return EntryPage((*folders, *entities, *unread), page.entry_count, below=page.total)
 
     async def _read_list(self, catalog: "AsyncCatalog", count: int) -> EntryPage:
         source = ListSource((self.entity_type,))
@@ -439,6 +446,153 @@ _HOLDERS = {
     "glossaryTerm": ("glossaryTermInfo", "parentNode"),
     "domain": ("domainProperties", "parentDomain"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class FolderListing:
+    """The folders and entities at a path, each with its entity type.
+
+    `total` counts the entries there are at the path, and `below` the entities in it and in all
+    folders below it.
+    """
+
+    path: str
+    folders: tuple[tuple[str, Folder], ...] = ()
+    entities: tuple[tuple[str, Named], ...] = ()
+    total: int = 0
+    below: int = 0
+
+    @property
+    def shown(self) -> int:
+        """The number of entries in this record, which may be less than `total`."""
+        return len(self.folders) + len(self.entities)
+
+    @property
+    def urns(self) -> list[Urn]:
+        """The URNs of the entities, in order."""
+        return [entry.urn for _, entry in self.entities]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderTree:
+    """A folder with its subfolders."""
+
+    path: str
+    name: str
+    entity_type: str
+    count: int
+    depth: int
+    below: "tuple[FolderTree, ...]" = ()
+
+
+async def list_folder(
+    catalog: "AsyncCatalog", path: str, types: Sequence[str] = (), limit: int | None = None
+) -> FolderListing:
+    """Return the entries at a path of some types, or of all, at most `limit`, folders first.
+
+    Types without folders are at the top only if they are named. One request for each type and
+    each thousand entries. Raises `NotFound` if there is no such folder.
+    """
+    total = below = 0
+    folders: list[tuple[str, Folder]] = []
+    entities: list[tuple[str, Named]] = []
+    path, pages = await _first_pages(catalog, path, types, limit)
+    for kind, first, source in pages:
+        total += first.total + len(first.head)
+        below += first.below
+        async for entry in _walk(catalog, first, source, limit):
+            if entry.urn is not None:
+                entities.append((kind, Named(entry.urn, entry.name)))
+            elif entry.below is not None:
+                name = entry.folder or entry.name
+                folders.append((kind, Folder(name, entry.count or 0, entry.name)))
+    shown = tuple(folders[:limit])
+    room = None if limit is None else limit - len(shown)
+    return FolderListing(path, shown, tuple(entities[:room]), total, below)
+
+
+async def read_folder_tree(
+    catalog: "AsyncCatalog", path: str, types: Sequence[str], depth: int
+) -> tuple[FolderTree, ...]:
+    """Return the folders below a path, `depth` levels deep; otherwise as `list_folder`. One request
+    for each folder."""
+    trees: list[FolderTree] = []
+    _, pages = await _first_pages(catalog, path, types, None)
+    for _, first, source in pages:
+        trees += await _trees(catalog, first, source, 1, depth)
+    return tuple(trees)
+
+
+async def _trees(
+    catalog: "AsyncCatalog", first: EntryPage, source: EntrySource, depth: int, deepest: int
+) -> list[FolderTree]:
+    trees: list[FolderTree] = []
+    async for entry in _walk(catalog, first, source, None):
+        folder = entry.below
+        if not isinstance(folder, FolderSource):
+            break
+        below: list[FolderTree] = []
+        if depth < deepest:
+            page = await folder.read(catalog, 0, _ENTRIES)
+            below = await _trees(catalog, page, folder, depth + 1, deepest)
+        kind, count = folder.entity_type, entry.count or 0
+        trees.append(FolderTree(folder.path, entry.name, kind, count, depth, tuple(below)))
+    return trees
+
+
+_FirstPages: TypeAlias = list[tuple[str, EntryPage, EntrySource]]
+
+
+async def _first_pages(
+    catalog: "AsyncCatalog", path: str, types: Sequence[str], limit: int | None
+) -> tuple[str, _FirstPages]:
+    """Return the path of a folder, whose folders may be called as they are shown, and the types
+    that have entries there, each with its first page and the source of the others."""
+    path = f"/{path.strip('/')}"
+    kinds = types or tuple(await catalog.counts())
+    pages = await _pages_at(catalog, path, kinds, limit, is_named=bool(types))
+    if pages or path == "/":
+        return path, pages
+    for kind in kinds:
+        path_in_catalog = await folder_at(catalog, path, kind)
+        if pages := await _pages_at(catalog, path_in_catalog, kinds, limit, is_named=True):
+            return path_in_catalog, pages
+    raise NotFound(f"there is no folder {path}; those at the top are in the folder /")
+
+
+async def _pages_at(
+    catalog: "AsyncCatalog", path: str, kinds: Sequence[str], limit: int | None, *, is_named: bool
+) -> _FirstPages:
+    pages: _FirstPages = []
+    for kind in kinds:
+        source = FolderSource(kind, path, lists_all=False)
+        page = await source.read(catalog, 0, _page_size(limit))
+        entries = (*page.head, *page.entries)
+        has_folders = path != "/" or any(entry.below is not None for entry in entries)
+        if entries and (is_named or has_folders):
+            pages.append((kind, page, page.instead or source))
+    return pages
+
+
+async def _walk(
+    catalog: "AsyncCatalog", page: EntryPage, source: EntrySource, limit: int | None
+) -> AsyncIterator[FolderEntry]:
+    """Yield the entries of a page and of those after it, at most `limit`."""
+    start = count = 0
+    while True:
+        for entry in (*page.head, *page.entries):
+            if count == limit:
+                return
+            yield entry
+            count += 1
+        start += _page_size(limit)
+        if start >= page.total or not page.entries:
+            return
+        page = await source.read(catalog, start, _page_size(limit))
+
+
+def _page_size(limit: int | None) -> int:
+    return _ENTRIES if limit is None else min(limit, _ENTRIES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from explorer.sources.column_tracer import table_path
 from explorer.sources.sql_lineage import Path, table_path
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from explorer.errors import MissingExtra
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
+from explorer.sources.column_tracer import table_path
 from explorer.sources.column_use import ColumnUse
 from explorer.sources.dbt_template import TemplateRenderer, is_rendered_from
 from explorer.sources.source import read_text
@@ -21,7 +22,6 @@ from explorer.sources.sql_lineage import (
     read_lineage,
     reading,
     sql_dialect,
-    table_path,
 )
 from explorer.sources.sql_lineage import Path as TablePath
 from explorer.sources.table_definition import defined_columns

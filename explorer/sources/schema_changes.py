@@ -20,7 +20,6 @@ from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.sources.column_tracer import table_path
 from explorer.sources.dbt_template import MACRO, TemplateRenderer, read_variables
-from explorer.sources.script_lineage import split_statements
 from explorer.sources.source import SkippedPart
 from explorer.sources.sql_lineage import (
     NotUnderstood,

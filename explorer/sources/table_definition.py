@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from explorer.sources.column_tracer import table_path
 from explorer.sources.sql_lineage import (
     NotUnderstood,
     Path,
     physical_tables,
     rename_table,
-    table_path,
 )
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from explorer.client import AsyncCatalog
+from explorer.client import AsyncCatalog, folders
 from explorer.client.folders import (
     EntryPage,
     FixedSource,
@@ -17,9 +17,11 @@ from explorer.client.folders import (
     FolderSource,
     TypesSource,
     folder_at,
+    list_folder,
     natural_order,
+    read_folder_tree,
 )
-from explorer.errors import Unreachable
+from explorer.errors import NotFound, Unreachable
 from explorer.metadata import Proposal, Urn
 from explorer.sessions.browse import PAGE, Branch, BrowseSession, Outline
 
@@ -287,3 +289,25 @@ async def test_an_entity_is_found_in_its_folder_also_beside_another_session(
     assert gone.index is None
     assert one.state.message is not None
     assert one.state.message.sentence == "The server lists it in no folder."
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("page_size", [3, 1_000])
+async def test_a_folder_is_listed_as_it_is_browsed(
+    catalog: Halting, page_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "_ENTRIES", page_size)
+    marts = FolderSource("dataset", "/prod/snowflake/analytics/marts")
+    browsed = await marts.read(catalog, 0, 200)
+    listing = await list_folder(catalog, "prod/snowflake/analytics/marts/", ["dataset"])
+    names = sorted(entry.name for entry in browsed.entries)
+    assert sorted(named.name for _, named in listing.entities) == names
+    assert len(names) > page_size or page_size == 1_000
+    assert (listing.total, listing.shown) == (len(names), len(names))
+    some = await list_folder(catalog, "/prod/snowflake/analytics/marts", limit=5)
+    assert (some.shown, some.total) == (5, len(names))
+    trees = await read_folder_tree(catalog, "/prod/snowflake", ["dataset"], 2)
+    (counts,) = ({t.name: t.count for t in tree.below} for tree in trees if "marts" in str(tree))
+    assert counts["marts"] == listing.below
+    with pytest.raises(NotFound, match="there is no folder /nowhere"):
+        await list_folder(catalog, "/nowhere")

@@ -35,7 +35,7 @@ async def make_daily(catalog: AsyncCatalog, urn: Urn) -> Urn:
 async def test_it_is_hidden_and_shown_again(catalog: AsyncCatalog, make_table: MakeTable) -> None:
     urn = make_table({"id": None})
     session = LifecycleSession(catalog, urn, "orders")
-    assert (await session.hide(dry_run=True)).written is False
+    assert (await session.hide(dry_run=True)).is_changed is False
     assert sentence(session) == "orders would be hidden from search and browse."
     assert not (await catalog.entity(urn)).removed
     await session.hide()

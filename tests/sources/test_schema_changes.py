@@ -11,6 +11,7 @@ import pytest
 
 from explorer.cli.rendering.lineage import read_schema_changes
 from explorer.client import Catalog
+from explorer.query import Filter
 from explorer.sources.location import open_source
 from explorer.sources.run import plan_run, run_source
 from explorer.sources.schema_changes import ChangedSchemas, NamedDatasets, read_changes
@@ -642,7 +643,7 @@ def test_each_change_of_a_dbt_project_is_told_and_no_other(
     repository.commit(files)
     monkeypatch.chdir(repository.root)
     with Catalog(address) as catalog:
-        view = read_schema_changes(catalog, "main..change", None, filter=[], with_usage=False)
+        view = read_schema_changes(catalog, "main..change", None, filter=Filter(), with_usage=False)
     told = {
         change_text(impact.change): sorted(affected.name for affected in impact.affected)
         for impact in view.impacts

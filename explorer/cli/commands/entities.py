@@ -202,15 +202,17 @@ def browse(
             "--tree shows only folders, and all of them; leave out --urns, --count and --all"
         )
     from explorer.cli.rendering import search
+    from explorer.client.folders import list_folder, read_folder_tree
 
     limit = None if everything else count
     if limit is None and not everything:
         limit = search.fitting(shown_as)
     with target.open() as catalog:
         if depth is not None:
-            search.print_tree(search.read_tree(catalog, path, entities, depth), shown_as)
+            reading = read_folder_tree(catalog.core, path, entities, depth)
+            search.print_tree(catalog.wait(reading), shown_as)
             return
-        output = search.read_folder(catalog, path, entities, limit)
+        output = catalog.wait(list_folder(catalog.core, path, entities, limit))
         summaries = {} if shown_as == "urns" else catalog.summaries(output.urns)
     search.print_folder(output, summaries, shown_as)
 

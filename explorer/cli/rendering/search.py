@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from rich.console import Group, OverflowMethod, RenderableType
@@ -12,12 +11,10 @@ from rich.text import Text
 from explorer.cli import output
 from explorer.cli.options import OutputFormat
 from explorer.cli.output import EDITED, UNLIMITED, line_text, note, print_json, results
-from explorer.client import Catalog
 from explorer.client.display import counted, line
 from explorer.client.entity import Entity
-from explorer.client.folders import folder_at
-from explorer.client.records import Folder, Named, SearchPage
-from explorer.errors import NotFound
+from explorer.client.folders import FolderListing, FolderTree
+from explorer.client.records import SearchPage
 from explorer.metadata.browse_paths import below_path
 from explorer.metadata.urn import Urn
 from explorer.views.search import ResultRow, loosened_label, result_rows
@@ -30,41 +27,6 @@ _MAX_PIPED: Final = 1_000
 _TREE: Final = ("path", "name", "type", "depth", "entities")
 
 
-@dataclass(frozen=True, slots=True)
-class FolderOutput:
-    """The folders and entities at a path, each with its entity type.
-
-    `total` counts the entries there are at the path, `len()` those in this record, and `below` the
-    entities in it and in all folders below it.
-    """
-
-    path: str
-    folders: list[tuple[str, Folder]] = field(default_factory=list)
-    entities: list[tuple[str, Named]] = field(default_factory=list)
-    total: int = 0
-    below: int = 0
-
-    def __len__(self) -> int:
-        return len(self.folders) + len(self.entities)
-
-    @property
-    def urns(self) -> list[Urn]:
-        """The URNs of the entities, in order."""
-        return [entry.urn for _, entry in self.entities]
-
-
-@dataclass(frozen=True, slots=True)
-class FolderTree:
-    """A folder with its subfolders."""
-
-    path: str
-    name: str
-    entity_type: str
-    count: int
-    depth: int
-    below: list["FolderTree"] = field(default_factory=list)
-
-
 def fitting(shown_as: OutputFormat | None) -> int:
     """Return the default number of entries: those that fit the terminal, or 1,000 if the output
     is not for people."""
@@ -73,40 +35,8 @@ def fitting(shown_as: OutputFormat | None) -> int:
     return max(_MIN_ENTRIES, results().height - _RESERVED_LINES)
 
 
-def read_folder(
-    catalog: Catalog, path: str, entities: Sequence[str], count: int | None
-) -> FolderOutput:
-    """Return the entries at a path, at most `count`, folders first. Raises `NotFound` if there is
-    no such folder."""
-    path, pages = _pages(catalog, "/" + path.strip("/"), entities)
-    listing = FolderOutput(
-        path,
-        total=sum(entries for entries, _ in pages.values()),
-        below=sum(total for _, total in pages.values()),
-    )
-    for entity in pages:
-        for entry in catalog.folder(path, entity=entity, limit=count):
-            if isinstance(entry, Folder):
-                listing.folders.append((entity, entry))
-            else:
-                listing.entities.append((entity, entry))
-    if count is not None:
-        del listing.folders[count:]
-        del listing.entities[count - len(listing.folders) :]
-    return listing
-
-
-def read_tree(catalog: Catalog, path: str, entities: Sequence[str], depth: int) -> list[FolderTree]:
-    """Return the folders below a path, `depth` levels deep. Makes one request per folder.
-
-    Raises `NotFound` if there is no such folder.
-    """
-    path, pages = _pages(catalog, "/" + path.strip("/"), entities)
-    return [branch for entity in pages for branch in _below(catalog, path, entity, 1, depth)]
-
-
 def print_folder(
-    listing: FolderOutput, summaries: Mapping[Urn, Entity], shown_as: OutputFormat | None
+    listing: FolderListing, summaries: Mapping[Urn, Entity], shown_as: OutputFormat | None
 ) -> None:
     """Print the entries at a path in the given format, and totals to standard error."""
     if shown_as == "urns":
@@ -138,51 +68,7 @@ def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) ->
     note(counted(sum(1 for _ in _walk(branches)), "folder"))
 
 
-def _pages(
-    catalog: Catalog, path: str, entities: Sequence[str]
-) -> tuple[str, dict[str, tuple[int, int]]]:
-    """Return the path of a folder and, for each entity type with entries there, the numbers of
-    entries and entities. Folders of the path may be called as they are shown.
-
-    At the top, entity types without folders are included only if `entities` names them. Raises
-    `NotFound` if there is no such folder.
-    """
-    types = entities or tuple(catalog.counts())
-    counts_by_type = _count_entries(catalog, path, types, with_lists=bool(entities))
-    if counts_by_type or path == "/":
-        return path, counts_by_type
-    for entity in types:
-        path_in_catalog = catalog.wait(folder_at(catalog.core, path, entity))
-        if counts_by_type := _count_entries(catalog, path_in_catalog, types, with_lists=True):
-            return path_in_catalog, counts_by_type
-    raise NotFound(f"there is no folder {path}; catalog browse lists the top-level folders")
-
-
-def _count_entries(
-    catalog: Catalog, path: str, types: Sequence[str], *, with_lists: bool
-) -> dict[str, tuple[int, int]]:
-    counts_by_type = {}
-    for entity in types:
-        page = catalog.browse(path, entity=entity, count=1)
-        entries = page.entry_count or len(page)
-        has_folders = path != "/" or page.folders
-        if entries and (with_lists or has_folders):
-            counts_by_type[entity] = (entries, page.total)
-    return counts_by_type
-
-
-def _below(catalog: Catalog, path: str, entity: str, depth: int, deepest: int) -> list[FolderTree]:
-    trees = []
-    for entry in catalog.folder(path, entity=entity):
-        if not isinstance(entry, Folder):
-            break
-        folder_path = below_path(path, entry.name)
-        below = _below(catalog, folder_path, entity, depth + 1, deepest) if depth < deepest else []
-        trees.append(FolderTree(folder_path, entry.title, entity, entry.count, depth, below))
-    return trees
-
-
-def _table(listing: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.StyledTable:
+def _table(listing: FolderListing, summaries: Mapping[Urn, Entity]) -> output.StyledTable:
     rows: list[list[output.Cell]] = []
     for entity, folder in listing.folders:
         path = below_path(listing.path, folder.name)
@@ -225,7 +111,7 @@ def _shorten_description(summary: Entity | None) -> str:
     return f"{EDITED} {first}" if summary.edited_description else first
 
 
-def _folder_as_json(listing: FolderOutput, summaries: Mapping[Urn, Entity]) -> dict[str, Any]:
+def _folder_as_json(listing: FolderListing, summaries: Mapping[Urn, Entity]) -> dict[str, Any]:
     entities = []
     for entity, entry in listing.entities:
         summary = summaries.get(entry.urn)
@@ -242,7 +128,7 @@ def _folder_as_json(listing: FolderOutput, summaries: Mapping[Urn, Entity]) -> d
     return {
         "path": listing.path,
         "total": listing.total,
-        "shown": len(listing),
+        "shown": listing.shown,
         "entities_below": listing.below,
         "folders": [
             {
@@ -284,12 +170,12 @@ def _draw_fields(branches: Sequence[FolderTree], before: str, *, several: bool) 
         yield from _draw_fields(branch.below, deeper, several=several)
 
 
-def _print_folder_totals(listing: FolderOutput, *, only_entities: bool) -> None:
+def _print_folder_totals(listing: FolderListing, *, only_entities: bool) -> None:
     if not listing.total:
         note("there are no folders or entities here")
         return
-    is_whole = len(listing) == listing.total
-    counts = f"{len(listing):,}" if is_whole else f"{len(listing):,} of {listing.total:,}"
+    is_whole = listing.shown == listing.total
+    counts = f"{listing.shown:,}" if is_whole else f"{listing.shown:,} of {listing.total:,}"
     more = "" if is_whole else "; --all shows all"
     inside = f"; {counted(listing.below, 'entity', 'entities')} in and below {line(listing.path)}"
     if only_entities and listing.folders:
