@@ -70,9 +70,9 @@ def holder(node: ast.expr) -> str:
 class Module:
     """A module: its functions and methods by their places, and what it imports by its names."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, text: str) -> None:
         self.name = ".".join(file.relative_to(ROOT.parent).with_suffix("").parts)
-        self.tree = ast.parse(file.read_text(encoding="utf-8"))
+        self.tree = ast.parse(text)
         self.imported: dict[str, Place] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("explorer."):
@@ -100,13 +100,14 @@ class Module:
     def uses(self, part: ast.AST, owner: str = "") -> Iterator[tuple[Place, int]]:
         """Yield the functions that code names and the methods of catalogs, with their lines; those
         of `self`, if it is of a class."""
+        nodes = [*ast.walk(part)]
         local = {
             node.id if isinstance(node, ast.Name) else node.arg
-            for node in ast.walk(part)
+            for node in nodes
             if isinstance(node, ast.arg)
             or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
         }
-        for node in ast.walk(part):
+        for node in nodes:
             match node:
                 case ast.Attribute(ast.Name("self"), name, lineno=line) if owner:
                     yield Place(owner, name), line
@@ -123,9 +124,12 @@ class Module:
 
 
 def modules(*folders: str) -> Iterator[tuple[str, Module]]:
+    """Yield the modules that have to do with a catalog, with their files."""
     for folder in folders:
         for file in sorted((ROOT / folder).rglob("*.py")):
-            yield str(file.relative_to(ROOT)), Module(file)
+            text = file.read_text(encoding="utf-8")
+            if "catalog" in text:
+                yield str(file.relative_to(ROOT)), Module(file, text)
 
 
 def says_that_it_writes(code: ast.AST) -> bool:
