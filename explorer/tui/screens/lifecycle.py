@@ -13,28 +13,31 @@ from textual.widgets import Input, Static, TextArea
 from explorer.client.display import counted, in_quotes, visible
 from explorer.errors import InvalidInput, InvalidUrn
 from explorer.metadata.urn import Urn
-from explorer.sessions.lifecycle import DeprecationFields, LifecycleSession
+from explorer.sessions.lifecycle import DeprecationFields, LifecycleSession, LifecycleState
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.relations import relationship_kinds
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import FramedScreen
+from explorer.tui.widgets.dialogs import FramedScreen, SessionScreen
 from explorer.tui.widgets.inputs import TypedLine
 
 if TYPE_CHECKING:
-    from explorer.client.records import Edges
+    from collections.abc import Awaitable
+
+    from explorer.client.records import Edges, Edit
     from explorer.graph import Affected, Impact
 
 _NAMED = 5
 
 
-class HideScreen(FramedScreen[LifecycleSession]):
+class HideScreen(FramedScreen[LifecycleSession], SessionScreen[LifecycleSession, LifecycleState]):
     """Asks to hide an entity, or to restore a hidden one; `ctrl+s` confirms. Returns the session if
     it was done."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("aside")
+    DOING = "hiding or restoring it"
     CSS = """
     HideScreen > VerticalScroll { width: 84; }
     """
@@ -45,6 +48,7 @@ class HideScreen(FramedScreen[LifecycleSession]):
         super().__init__()
         self._session = session
         self._lifecycle = lifecycle
+        self._shown = lifecycle.state
         self._hides = hides
 
     def compose(self) -> ComposeResult:
@@ -55,20 +59,16 @@ class HideScreen(FramedScreen[LifecycleSession]):
 
     def on_mount(self) -> None:
         """Read the references."""
-        self._lifecycle.subscribe(lambda _: self._show_text())
+        self.follow(self._lifecycle)
         self._show_text()
         if self._hides:
             self._read()
 
-    def on_unmount(self) -> None:
-        """Close the session."""
-        self._lifecycle.close()
-
     def action_confirm(self) -> None:
         """Hide or restore it, once the references are shown."""
-        if self._hides and not self._lifecycle.state.is_read:
+        if self._hides and not self._shown.is_read:
             self.say("The references to it are still being read.")
-        elif self._lifecycle.state.work is None:
+        elif self._shown.work is None:
             self._do()
 
     def action_leave(self) -> None:
@@ -78,17 +78,21 @@ class HideScreen(FramedScreen[LifecycleSession]):
     @work(exclusive=True, group="aside")
     async def _read(self) -> None:
         # A failure to read the references is shown, but does not prevent hiding.
-        with self._session.reporting("reading the references to it"):
-            await self._lifecycle.read_references()
+        await self.do(self._lifecycle.read_references())
+        if self._shown.impact is not None:
             # What was said while it was being read is over; what went wrong stays.
             self.query_one(KeyLine).hush()
 
     @work(exclusive=True, group="aside", name=LEADING)
     async def _do(self) -> None:
-        with self._session.reporting("writing"):
-            self.say("writing …")
-            await (self._lifecycle.hide() if self._hides else self._lifecycle.restore())
+        if await self.do(self._lifecycle.hide() if self._hides else self._lifecycle.restore()):
             self.dismiss(self._lifecycle)
+
+    def draw_state(self, before: LifecycleState, state: LifecycleState) -> None:
+        """Show what refers to it, and that it is being written."""
+        self._show_text()
+        if state.work is not None and before.work is None:
+            self.say(str(state.work))
 
     def _show_text(self) -> None:
         name = line_text(self._lifecycle.name, "bold")
@@ -109,7 +113,7 @@ class HideScreen(FramedScreen[LifecycleSession]):
         self.query_one("#said", Static).update(text)
 
     def _add_relations(self, text: Text) -> None:
-        state = self._lifecycle.state
+        state = self._shown
         edges, impact = state.edges, state.impact
         unread = "could not be read" if state.is_read else "reading …"
         text.append("references to it  ", "dim")
@@ -161,10 +165,13 @@ class NoteArea(TextArea):
         return line
 
 
-class DeprecationScreen(FramedScreen[LifecycleSession]):
+class DeprecationScreen(
+    FramedScreen[LifecycleSession], SessionScreen[LifecycleSession, LifecycleState]
+):
     """The dialog for note, date and replacement; returns the session if anything was done."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("deprecation")
+    DOING = "writing the deprecation"
     DEFAULT_CSS = """
     DeprecationScreen > VerticalScroll { width: 84; }
     DeprecationScreen #what { height: auto; max-height: 2; }
@@ -179,12 +186,13 @@ class DeprecationScreen(FramedScreen[LifecycleSession]):
         super().__init__()
         self._session = session
         self._lifecycle = lifecycle
-        self._shown = lifecycle.state.stored
+        self._shown = lifecycle.state
+        self._first = self._base
 
     @property
     def _base(self) -> DeprecationFields:
         """Return what the server has, as far as it was read."""
-        return self._lifecycle.state.stored
+        return self._shown.stored
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the three fields, the preview, and the keys."""
@@ -205,17 +213,13 @@ class DeprecationScreen(FramedScreen[LifecycleSession]):
 
     def on_mount(self) -> None:
         """Focus the note."""
-        self._lifecycle.subscribe(lambda _: self._show_text())
+        self.follow(self._lifecycle)
         note = self.query_one(TextArea)
         self.set_focus(note)
         note.move_cursor(note.document.end)
         self._show_text()
         # In a low terminal not all of it is seen at once: the note is, first.
         self.call_after_refresh(self.query_one(VerticalScroll).scroll_home, animate=False)
-
-    def on_unmount(self) -> None:
-        """Close the session."""
-        self._lifecycle.close()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow removing the deprecation only if there is one."""
@@ -226,7 +230,7 @@ class DeprecationScreen(FramedScreen[LifecycleSession]):
         """Save the fields."""
         if self._base.is_so and not self._change:
             self.say("No changes yet; esc closes.")
-        elif self._lifecycle.state.work is None:
+        elif self._shown.work is None:
             self._write()
 
     def action_lift(self) -> None:
@@ -239,7 +243,7 @@ class DeprecationScreen(FramedScreen[LifecycleSession]):
         )
 
         def lift() -> None:
-            if self._lifecycle.state.work is None:
+            if self._shown.work is None:
                 self._lift()
 
         self.confirm(question, lift)
@@ -266,7 +270,7 @@ class DeprecationScreen(FramedScreen[LifecycleSession]):
 
     @property
     def _change(self) -> bool:
-        fields = self._shown
+        fields = self._first
         return self._fields != (fields.note, fields.day, fields.replacement)
 
     def typed(self) -> tuple[str, datetime | None, Urn | None]:
@@ -283,19 +287,25 @@ class DeprecationScreen(FramedScreen[LifecycleSession]):
 
     @work(exclusive=True, group="write", name=LEADING)
     async def _write(self) -> None:
-        with self._session.reporting("writing the deprecation"):
+        with self._session.reporting(self.DOING):
             note, gone_from, replacement = self.typed()
-            self.say("writing …")
             base = self._base
-            await self._lifecycle.deprecate(note, gone_from, replacement, instead_of=base)
-            self.dismiss(self._lifecycle)
+            doing = self._lifecycle.deprecate(note, gone_from, replacement, instead_of=base)
+            await self._end(doing)
 
     @work(exclusive=True, group="write", name=LEADING)
     async def _lift(self) -> None:
-        with self._session.reporting("removing the deprecation"):
-            self.say("writing …")
-            await self._lifecycle.lift(instead_of=self._base)
+        await self._end(self._lifecycle.lift(instead_of=self._base))
+
+    async def _end(self, doing: "Awaitable[Edit]") -> None:
+        if await self.do(doing) is not None:
             self.dismiss(self._lifecycle)
+
+    def draw_state(self, before: LifecycleState, state: LifecycleState) -> None:
+        """Show what the server has now, and that it is being written."""
+        self._show_text()
+        if state.work is not None and before.work is None:
+            self.say(str(state.work))
 
     @work(exclusive=True, group="complete")
     async def action_complete(self) -> None:
@@ -333,7 +343,7 @@ class DeprecationScreen(FramedScreen[LifecycleSession]):
         except InvalidInput:
             removal = line_text(f"{in_quotes(day)} is not a date (YYYY-MM-DD)", "italic")
         text = Text("will show  ", "dim")
-        if base.is_so and not self._change and base == self._shown:
+        if base.is_so and not self._change and base == self._first:
             text = Text("says  ", "dim")
         text.append_text(
             join(
@@ -345,7 +355,7 @@ class DeprecationScreen(FramedScreen[LifecycleSession]):
                 ]
             )
         )
-        if base != self._shown:
+        if base != self._first:
             theirs = (
                 line_text(base.note, missing="no note") if base.is_so else Text("not deprecated")
             )
