@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from explorer.sources.column_tracer import table_path
-from explorer.sources.sql_lineage import Path, table_path
+from explorer.sources.sql_lineage import Path
 
 if TYPE_CHECKING:
     from sqlglot.optimizer.scope import Scope
