@@ -86,18 +86,24 @@ class ListSession(Session[ListStateT], Generic[ListStateT]):
         if at != self.state.at:
             self.replace(at=at)
 
+    def look_for(self, key: Hashable) -> None:
+        """Look at the row with a key, if it is listed."""
+        self.look_at(self._place(self.state.listed, key, self.state.at))
+
     def put(self, listed: Sequence[Any], **changes: Any) -> None:
         """List rows, and replace other fields of the state. The same row is looked at; where it is
         not listed any more, the one at its place, or at the place `at`."""
         state = replace(self.state, **{"is_reading": False, **changes})
-        fallback = max(min(state.at, len(listed) - 1), 0)
-        places = (place for place, row in enumerate(listed) if self.key_of(row) == self._key)
-        at = next(places, fallback)
+        at = self._place(listed, self._key, max(min(state.at, len(listed) - 1), 0))
         if listed:
             self._key = self.key_of(listed[at])
         instead = state.instead if state.is_reading else self.why_none(state)
         changes |= {"is_reading": state.is_reading, "listed": listed, "at": at, "instead": instead}
         self.replace(**changes)
+
+    def _place(self, listed: Sequence[Any], key: Hashable, otherwise: int) -> int:
+        places = (place for place, row in enumerate(listed) if self.key_of(row) == key)
+        return next(places, otherwise)
 
     def wait(self, sentence: str) -> None:
         """Say what the rows are waited for."""

@@ -2,7 +2,7 @@
 derived from them."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
@@ -110,77 +110,6 @@ class Worklist:
     def truncated(self) -> bool:
         """Whether there are more items than listed."""
         return len(self.items) < self.total
-
-
-class WorkQueue:
-    """A worklist that is being worked through; items leave it when somebody documents them."""
-
-    def __init__(self, worklist: Worklist) -> None:
-        self._worklist = worklist
-        self._order = {item.key: at for at, item in enumerate(worklist.items)}
-        self._written: set[Key] = set()
-        self._removed: set[Key] = set()
-
-    @property
-    def worklist(self) -> Worklist:
-        """The remaining items, in order."""
-        items = tuple(item for item in self._worklist.items if self._is_left(item.key))
-        return replace(self._worklist, items=items, total=self.left)
-
-    @property
-    def left(self) -> int:
-        """The number of remaining items, including those that are not listed."""
-        return self._worklist.total - len(self._written | self._removed)
-
-    @property
-    def written(self) -> int:
-        """The number of items documented here."""
-        return len(self._written)
-
-    def extend(self, worklist: Worklist) -> None:
-        """Replace the worklist by a longer one. Items that were documented stay out of it."""
-        self._worklist = worklist
-        self._order = {item.key: at for at, item in enumerate(worklist.items)}
-
-    def after(self, key: Key, but: Container[Key] = ()) -> Key | None:
-        """Return the next item after one, continuing at the top; `None` if there is none.
-
-        Items in `but` are skipped.
-        """
-        items = self._worklist.items
-        at = self._order.get(key, -1) + 1
-        ahead = (item.key for item in (*items[at:], *items[: max(at - 1, 0)]))
-        return next(
-            (key_ahead for key_ahead in ahead if key_ahead not in but and self._is_left(key_ahead)),
-            None,
-        )
-
-    @property
-    def progress(self) -> str:
-        """The numbers of remaining and documented items, in words."""
-        return f"{self.left:,} left" + (f", {self.written:,} written" if self._written else "")
-
-    def wrote(self, key: Key, text: str) -> None:
-        """Record that a description was saved here; an empty one puts the item back."""
-        if key in self._order and text.strip():
-            self._written.add(key)
-        else:
-            self._written.discard(key)
-
-    def drop(self, keys: Iterable[Key]) -> int:
-        """Remove items that others documented or deleted in the meantime; return how many there
-        were."""
-        dropped = {key for key in keys if key in self._order and self._is_left(key)}
-        self._removed |= dropped
-        return len(dropped)
-
-    def keys_of(self, urns: Container[str]) -> list[Key]:
-        """Return the remaining items of some tables."""
-        keys = (item.key for item in self._worklist.items)
-        return [key for key in keys if key[0] in urns and self._is_left(key)]
-
-    def _is_left(self, key: Key) -> bool:
-        return key not in self._written and key not in self._removed
 
 
 async def documented_meanwhile(catalog: "AsyncCatalog", keys: Sequence[Key]) -> list[Key]:

@@ -63,7 +63,7 @@ def texts(cat: Catalog, table: str) -> dict[str, str]:
 def test_a_selection_without_datasets_is_not_one_that_is_documented(
     cat: Catalog, widget: Any
 ) -> None:
-    assert widget.worklist_shown["nothing"] == "Nothing on this list is left to document."
+    assert widget.worklist_shown["nothing"] == "Everything here is documented."
     empty = cat.stewardship.worklist(folder="/prod/nowhere").widget()
     assert empty.worklist_shown["nothing"] == "No dataset matches."
     assert empty.worklist_shown["progress"] == "no dataset matches"

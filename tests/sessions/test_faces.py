@@ -87,7 +87,10 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
         "cli": set(),
     },
     # The terminal hears of changes by itself; a page shows one list, which a cell read.
-    "WorklistSession": {"tui": {"look_again"}},
+    "WorklistSession": {
+        "tui": {"look_again"},
+        "notebook": {"propose", "read"},
+    },
     # A cell undoes without being asked.
     "UndoSession": {"tui": set(), "cli": set()},
 }

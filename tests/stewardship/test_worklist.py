@@ -8,10 +8,8 @@ import pytest
 
 from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Urn
-from explorer.metadata.fieldpath import FieldPath
-from explorer.stewardship import Item, Reach, Stewardship, TableUse, Worklist, rank
+from explorer.stewardship import Reach, Stewardship, TableUse, rank
 from explorer.stewardship.coverage import GROUPINGS
-from explorer.stewardship.worklist import Key, WorkQueue
 from tests.conftest import schema_metadata
 
 
@@ -127,50 +125,3 @@ def test_the_server_and_the_client_count_the_same_over_the_whole_sample(
     monkeypatch.setattr(sample.core._connection, "_abilities", here)
     for by_server, here in zip(counted, asked(), strict=True):
         assert by_server == here
-
-
-def queue_of(*keys: Key) -> WorkQueue:
-    items = [
-        Item(urn, urn[-1], "hive", FieldPath(path) if path else None, "int", 1, "table", 0)
-        for urn, path in keys
-    ]
-    return WorkQueue(Worklist(tuple(items), len(items), 30))
-
-
-A1: Key = ("urn:a", "one")
-A2: Key = ("urn:a", "two")
-B0: Key = ("urn:b", None)
-B1: Key = ("urn:b", "one")
-ALL = (A1, A2, B0, B1)
-
-
-def test_a_queue_gives_what_is_left_after_something_and_goes_round() -> None:
-    queue = queue_of(*ALL)
-    assert [queue.after(key) for key in ALL] == [A2, B0, B1, A1]
-    assert queue.after(A1, {A2, B0}) == B1
-    queue.wrote(A2, "text")
-    assert queue.after(A1) == B0
-    assert queue.drop([B0, A2, ("urn:c", None)]) == 1
-    assert queue.after(A1) == B1
-    assert queue.after(("urn:elsewhere", None)) == A1
-    assert queue.progress == "2 left, 1 written"
-    queue.wrote(A1, "text")
-    assert queue.after(B1) is None
-
-
-def test_a_text_that_was_emptied_is_to_be_written_again() -> None:
-    queue = queue_of(*ALL)
-    queue.wrote(A1, "text")
-    assert [item.key for item in queue.worklist.items] == [A2, B0, B1]
-    assert (queue.left, queue.written) == (3, 1)
-    queue.wrote(A1, "  ")
-    assert [item.key for item in queue.worklist.items] == list(ALL)
-    assert (queue.left, queue.written) == (4, 0)
-
-
-def test_a_longer_list_of_the_same_leaves_out_what_was_written() -> None:
-    queue = queue_of(A1, A2)
-    queue.wrote(A1, "text")
-    queue.extend(queue_of(*ALL).worklist)
-    assert queue.keys_of({"urn:a", "urn:b"}) == [A2, B0, B1]
-    assert queue.keys_of({"urn:b"}) == [B0, B1]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 UNDO = "undo_save() of the catalog undoes it."
 
 _DISCARD = "Discard"
+_EMPTY = "Write a text first."
 
 Stage = Literal["writing", "comparing", "saving", "conflict"]
 _SHOWN_LINES = 2_000
@@ -526,6 +527,18 @@ class Writing(PageEditor):
     def go_on(self) -> None:
         """Go back to the text."""
         self._stage("writing")
+
+    def save_now(self) -> None:
+        """Save the open text if there was none before; else show the difference first."""
+        draft = self.draft
+        if draft is None or draft.stage == "saving":
+            return
+        if not draft.text.strip():
+            self._show("problem", _EMPTY)
+        elif draft.base.strip():
+            self.compare()
+        else:
+            self._store(draft.at("saving"))
 
     def save(self) -> None:
         """Store the draft that was compared."""

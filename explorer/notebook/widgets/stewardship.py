@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
 import traitlets
@@ -32,9 +32,9 @@ from explorer.notebook.widgets.base import (
 from explorer.notebook.widgets.editor import UNDO, DraftEditor, WidgetDraft, Writing
 from explorer.sessions.editing import READ_ONLY
 from explorer.sessions.review import OWN_TEXT, Decision, ReviewSession, ReviewState
+from explorer.sessions.worklist import WorklistSession
 from explorer.stewardship.drafts import Drafts, StoredDraft
 from explorer.stewardship.staging import STATES
-from explorer.stewardship.worklist import WorkQueue, documented_meanwhile
 from explorer.views import stewardship as views
 from explorer.views.journal import catalog_place, saved_sentence
 from explorer.views.parts import Difference, Fold, Part, Title
@@ -50,32 +50,16 @@ if TYPE_CHECKING:
     from explorer.stewardship.staging import ReviewState as ItemState
     from explorer.stewardship.worklist import Item, Key, Worklist
 
+_T = TypeVar("_T")
+
 _ROWS = 100
 _CELL = 300
-_NOTHING_LEFT = "Nothing on this list is left to document."
-_NO_DATASET = f"{views.NO_DATASET.capitalize()}."
-_EMPTY = "Write a text first."
+_PASSED = "All that is left was passed over."
 
 
-class QueueWriting(Writing):
-    """The editor of a worklist."""
-
-    def save_now(self) -> None:
-        """Save the open text if there was none before; else show the difference first."""
-        draft = self.draft
-        if draft is None or draft.stage == "saving":
-            return
-        if not draft.text.strip():
-            self._show("problem", _EMPTY)
-        elif draft.base.strip():
-            self.compare()
-        else:
-            self._store(draft.at("saving"))
-
-
-class WorklistSession:
-    """The logic of the worklist: saves descriptions and opens the next. Its methods can be called
-    from any thread and do not block."""
+class WorklistPages:
+    """What the pages of a worklist show of its session, and the editor of its texts, which goes
+    from one to the next. Its methods can be called from any thread and do not block."""
 
     def __init__(
         self,
@@ -85,40 +69,42 @@ class WorklistSession:
     ) -> None:
         self.lock = threading.RLock()
         self.catalog, self.show = catalog, show
+        self.session = WorklistSession(catalog.core, worklist=worklist)
         self.asking = ExplorerRequests(catalog, self.lock, show)
-        self.queue = WorkQueue(worklist)
-        self.writing = QueueWriting(catalog, self.asking, show, self.update_page)
-        self.key: Key | None = worklist.items[0].key if worklist.items else None
+        self.writing = Writing(catalog, self.asking, show, self.update_page)
         self._passed: set[Key] = set()
         self._saving: Key | None = None
+        self.session.subscribe(lambda _: self.draw())
+
+    @property
+    def key(self) -> "Key | None":
+        """Return which item is shown."""
+        item = self.session.state.current
+        return item.key if item is not None else None
 
     def draw(self) -> None:
         """Show the remaining items, and the current one."""
         with self.lock:
             self.show("worklist", self._page_state())
 
-    def look_at(self, key: "Key") -> None:
-        """Show an item; text typed for another is kept."""
-        with self.lock:
-            self.writing.close()
-            self.key = key
-            self.draw()
+    def look_at(self, at: int) -> None:
+        """Show the item at a place, or at the nearest; text typed for another is kept."""
+        listed = self.session.state.listed
+        if listed:
+            with self.lock:
+                self.writing.close()
+            key = listed[min(max(at, 0), len(listed) - 1)].key
+            self._do(lambda: _call(lambda: self.session.look_for(key)))
 
     def move(self, by: int) -> None:
         """Show the item some places down or up."""
-        with self.lock:
-            keys = [item.key for item in self.queue.worklist.items]
-            if keys:
-                at = keys.index(self.key) + by if self.key in keys else 0
-                self.look_at(keys[min(max(at, 0), len(keys) - 1)])
+        self.look_at(self.session.state.at + by)
 
     def write(self) -> None:
         """Open the editor for the shown item with its current text: the requests of an entity."""
-        with self.lock:
-            key = self.key
-            if key is None:
-                return
-            self.draw()
+        key = self.key
+        if key is None:
+            return
         urn = Urn.parse(key[0])
 
         def then(entity: "Entity") -> None:
@@ -128,47 +114,28 @@ class WorklistSession:
         activity = f"reading {line(urn.name, 60)} …"
         self.asking.ask("entity", activity, lambda catalog: catalog.entity(urn), then)
 
-    def save(self) -> None:
-        """Save the open text, then open the next one."""
+    def save(self, step: Callable[[], None]) -> None:
+        """Save the open text by a step of the editor, then open the next one."""
         self._saving = self.key
-        self.writing.save_now()
-
-    def save_compared(self) -> None:
-        """Save the text that was compared."""
-        self._saving = self.key
-        self.writing.save()
-
-    def save_mine(self) -> None:
-        """Save the text instead of the one that somebody else saved."""
-        self._saving = self.key
-        self.writing.take_mine()
+        step()
 
     def skip(self) -> None:
         """Go to the next item; the draft is kept."""
-        with self.lock:
-            if self.key is not None:
-                self._passed.add(self.key)
+        key = self.key
+        if key is not None:
+            self._passed.add(key)
+            with self.lock:
                 self.writing.close()
-                self._go_on(self.key)
+            self._go_on(key)
 
     def look_again(self) -> None:
-        """Remove what others documented meanwhile: one request per hundred tables."""
-        keys = [item.key for item in self.queue.worklist.items]
+        """Remove what others documented meanwhile."""
 
-        def read(catalog: "Catalog") -> "list[Key]":
-            return catalog.wait(documented_meanwhile(catalog.core, keys))
+        def then(_: None) -> None:
+            message = self.session.state.message
+            self.show("said", message.sentence if message is not None else "")
 
-        def then(documented_keys: "list[Key]") -> None:
-            count = self.queue.drop(documented_keys)
-            self.show(
-                "said",
-                f"Documented by others, or no longer in the catalog: {count:,}."
-                if count
-                else "No changes.",
-            )
-            self.draw()
-
-        self.asking.ask("tab", "checking for changes by others …", read, then)
+        self._do(self.session.look_again, then, "checking for changes by others …")
 
     def type(self, typed: Any) -> None:
         """Store the text of a draft from a page."""
@@ -181,48 +148,62 @@ class WorklistSession:
             self.draw()
             return
         self._saving = None
-        self.queue.wrote(key, "saved")
-        self._go_on(key)
+        self._go_on(key, text="saved")
 
-    def _go_on(self, key: "Key") -> None:
-        self.key = self.queue.after(key, self._passed)
-        if self.key is None:
-            self.show("said", _NOTHING_LEFT)
-            self.draw()
-        else:
-            self.write()
+    def _go_on(self, key: "Key", text: str = "") -> None:
+        """Open the item after one, of which a text was saved if there is one."""
 
-    @property
-    def progress(self) -> str:
-        """Return how much is left and written, in words."""
-        return self.queue.progress if self.queue.worklist.datasets else views.NO_DATASET
+        def then(following: "Key | None") -> None:
+            if following is None:
+                is_left = bool(self.session.state.listed)
+                self.show("said", _PASSED if is_left else self.session.state.instead)
+            else:
+                self.write()
+
+        async def go_on() -> "Key | None":
+            if text:
+                self.session.wrote(key, text)
+            following = self.session.after(key, self._passed)
+            if following is not None:
+                self.session.look_for(following)
+            return following
+
+        self._do(go_on, then)
+
+    def _do(
+        self,
+        step: Callable[[], Coroutine[Any, Any, _T]],
+        then: Callable[[_T], None] = lambda _: None,
+        activity: str = "",
+    ) -> None:
+        """Take a step of the session; what it changes is drawn by then."""
+        self.asking.ask("draft", activity, lambda catalog: catalog.wait(step()), then, in_turn=True)
 
     def _page_state(self) -> dict[str, Any]:
-        worklist = self.queue.worklist
-        keys = [item.key for item in worklist.items]
-        at = keys.index(self.key) if self.key in keys else 0
-        start = at - at % _ROWS
-        table = views.worklist_table(worklist)
+        state = self.session.state
+        start = state.at - state.at % _ROWS
+        table = views.worklist_table(state.worklist)
         visible = places_for("people", table.columns)
-        item = worklist.items[at] if keys else None
+        item = state.current
+        page = [*enumerate(state.listed)][start : start + _ROWS]
         return {
-            "progress": self.progress,
-            "nothing": _NOTHING_LEFT if worklist.datasets else _NO_DATASET,
+            "progress": state.progress,
+            "nothing": state.instead,
             "columns": [table.columns[n].title for n in visible],
             "numbers": [table.columns[n].dtype == "int64" for n in visible],
             "start": start,
-            "listed": len(keys),
+            "listed": len(state.listed),
             "rows": [
                 {
                     "at": n,
-                    "draft": keys[n][1] in self.writing.places(keys[n][0]),
+                    "draft": listed.key[1] in self.writing.places(listed.urn),
                     "cells": [_cell_text(table.rows[n][column]) for column in visible],
                 }
-                for n in range(start, min(start + _ROWS, len(keys)))
+                for n, listed in page
             ],
-            "now": at,
+            "now": state.at,
             "title": line(_item_title(item), _CELL) if item else "",
-            "facts": [*views.item_sentences(item, worklist.days)] if item else [],
+            "facts": [*views.item_sentences(item, state.worklist.days)] if item else [],
             "urn": line(item.urn, _CELL) if item else "",
             "why_not": READ_ONLY if self.catalog.read_only else "",
         }
@@ -241,14 +222,14 @@ class WorklistWidget(EditorWidget):
 
     _esm = WORKLIST_MODULE
     _css = WORKLIST_STYLE
-    _session: WorklistSession
+    _session: WorklistPages
 
     worklist_shown = traitlets.Dict().tag(sync=True)
 
     def __init__(self, catalog: "Catalog", worklist: "Worklist") -> None:
         """Start with the most important item; no request is sent before something is written."""
         super().__init__()
-        self._session = WorklistSession(catalog, worklist, self._show)
+        self._session = WorklistPages(catalog, worklist, self._show)
         self.listen()
         self._session.draw()
         # Also those of programs that ended.
@@ -257,11 +238,11 @@ class WorklistWidget(EditorWidget):
     @property
     def worklist(self) -> "Worklist":
         """Return the remaining items, in order."""
-        return self._session.queue.worklist
+        return self._session.session.state.worklist
 
     def parts(self, first: str = "") -> Iterator[Part]:
         """Yield what it shows, for front ends without a kernel."""
-        yield Title("Worklist", "  ".join(filter(None, (first, self._session.progress))))
+        yield Title("Worklist", "  ".join(filter(None, (first, self._session.session.progress))))
         yield from table_parts(views.worklist_table(self.worklist), rest="drawn")
 
     def _show(self, name: str, value: Any) -> None:
@@ -269,11 +250,10 @@ class WorklistWidget(EditorWidget):
 
     def answer(self, content: Any) -> None:
         """Handle a request of a page."""
-        session = self._session
-        items = session.queue.worklist.items
+        session, writing = self._session, self._session.writing
         match content:
-            case {"kind": "show", "at": int(at)} if 0 <= at < len(items):
-                session.look_at(items[at].key)
+            case {"kind": "show", "at": int(at)}:
+                session.look_at(at)
             case {"kind": "move", "by": int(by)}:
                 session.move(by)
             case {"kind": "edit"}:
@@ -282,21 +262,17 @@ class WorklistWidget(EditorWidget):
                 session.skip()
             case {"kind": "again"}:
                 session.look_again()
+            case {"kind": "store" | "save" | "mine" as kind}:
+                steps = {
+                    "store": writing.save_now,
+                    "save": writing.save,
+                    "mine": writing.take_mine,
+                }
+                with session.lock:
+                    session.save(steps[kind])
             case _:
                 with session.lock:
-                    self._write(session, content)
-
-    def _write(self, session: WorklistSession, content: Any) -> None:
-        """Handle a request to the editor."""
-        match content:
-            case {"kind": "store"}:
-                session.save()
-            case {"kind": "save"}:
-                session.save_compared()
-            case {"kind": "mine"}:
-                session.save_mine()
-            case _:
-                session.writing.answer(content)
+                    writing.answer(content)
 
 
 def _item_title(item: "Item") -> str:
