@@ -944,7 +944,8 @@ class CatalogApp(App[None]):
 
     def _show_concept(self, name: str, term: str | None, at: "Key | None") -> None:
         with self._opening("the columns with the same name"):
-            from explorer.tui.screens.concept import ConceptQuestion, ConceptScreen
+            from explorer.sessions.concept import ConceptQuestion
+            from explorer.tui.screens.concept import ConceptScreen
 
             screen = ConceptScreen(self._session, ConceptQuestion(name, term, at), self._review)
             self.push_screen(screen, self._open_from_list)

@@ -422,14 +422,21 @@ def variants_page(concept: "Concept") -> Table:
     return Table(columns, rows, f"Texts of {concept.name}")
 
 
-def concept_table(concept: "Concept", *, texts: bool = True) -> Table:
+def concept_table(
+    concept: "Concept",
+    *,
+    texts: bool = True,
+    mark: "Callable[[ConceptColumn], str] | None" = None,
+) -> Table:
     """Return a table of the columns of a concept, with the number of each one's description.
 
     For programs `column` is the field path. People see whether people or ingestion wrote the
-    description, and it too with `texts`; tables of the same name get a distinction.
+    description, and it too with `texts`; tables of the same name get a distinction. `mark` returns
+    what stands before a column.
     """
     numbers = _variant_numbers(concept)
     columns = (
+        *((TableColumn("mark", " ", mark, "people"),) if mark is not None else ()),
         TableColumn("variant", "no.", lambda column: numbers[column.text] or None),
         *attributes("urn", "table", "platform", audience="programs"),
         _distinct_names(concept.columns),

@@ -38,6 +38,8 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "BrowseSession": {"tui": set(), "notebook": set()},
     # A file is imported by a command. What a folder holds is listed and deleted by the shell.
     "ChangesetsSession": {"tui": {"import_changes"}, "cli": {"discard", "open_file"}},
+    # A command or a cell stages in one step.
+    "ConceptSession": {"tui": set()},
     # A command or a cell counts once.
     "CoverageSession": {"tui": set()},
     # What a command writes is given, and what the terminal does is restored or moved.

@@ -1,6 +1,7 @@
 """Lists with a detail beside them are read, narrowed and looked through, without any front end."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -10,18 +11,23 @@ from explorer import config
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.journal import JOURNAL
 from explorer.errors import CatalogError, InvalidInput, Superseded, Unreachable
-from explorer.metadata import Urn
+from explorer.metadata import Proposal, Urn
 from explorer.sessions.base import READ_ONLY
 from explorer.sessions.changes import FeedSession, JournalSession
+from explorer.sessions.concept import OWN, ConceptQuestion, ConceptSession
 from explorer.sessions.listing import NarrowedSession, NarrowedState
 from explorer.sessions.propagated import PropagatedSession
 from explorer.stewardship.api import AsyncStewardship
+from explorer.stewardship.drafts import Drafts
+from tests.conftest import schema_metadata
 from tests.sessions.conftest import until
 from tests.stewardship.test_provenance import found, propagate, put_table
 
 pytestmark = pytest.mark.anyio
 
 MakeTable = Callable[[Mapping[str, str | None]], Urn]
+# A program of this number does not run any more.
+_ENDED = 2**30
 
 
 class Names(NarrowedSession[NarrowedState[str]]):
@@ -215,3 +221,58 @@ async def test_saves_are_listed_by_what_they_changed(
     assert len(session.state.listed) == 1
     await session.narrow("nowhere")
     assert session.state.instead == "No save matches."
+
+
+@pytest.fixture
+async def concept(catalog: AsyncCatalog, make_table: MakeTable, tmp_path: Path) -> ConceptSession:
+    """Three columns of one name, of which two have a text, and an unrelated one."""
+    urn = make_table({"ocelot": "Spotted.", "other": None})
+    for name in ("without", "with"):
+        schema = schema_metadata({"ocelot": "Spotted." if name == "with" else None})
+        alike = Urn.dataset("hive", f"{urn.name}.{name}")
+        await catalog.ingest(Proposal(alike, "schemaMetadata", schema))
+    session = ConceptSession(catalog, ConceptQuestion("ocelot"), lambda: Drafts(tmp_path, _ENDED))
+    await session.read()
+    return session
+
+
+async def test_one_text_is_staged_for_the_marked_columns_of_a_name(
+    concept: ConceptSession,
+) -> None:
+    own = [column for column in concept.state.listed if "staged_for_the_marked" in column.urn]
+    assert len(own) == 3
+    assert concept.why_not("stage") == "Mark columns first."
+    concept.mark(own)
+    concept.mark([own[0]])
+    concept.mark(own)
+    assert set(concept.state.marked) == {column.key for column in own}
+    assert concept.state.text == "Spotted."
+    changeset = await concept.stage()
+    assert changeset is not None
+    assert [item.edit.urn for item in changeset.items] == [
+        column.urn for column in own if not column.text
+    ]
+    concept.mark(own)
+    assert concept.state.marked == ()
+    concept.mark(column for column in own if column.text)
+    assert await concept.stage() is None
+    assert concept.state.message is not None
+    assert concept.state.message.sentence == "The marked columns already have this text."
+
+
+async def test_a_text_that_was_written_is_kept_until_it_is_staged(
+    concept: ConceptSession, catalog: AsyncCatalog, tmp_path: Path
+) -> None:
+    await concept.write("An own text.")
+    assert (concept.state.variant, concept.state.text) == (OWN, "An own text.")
+    again = ConceptSession(
+        catalog, ConceptQuestion("ocelot"), lambda: Drafts(tmp_path, os.getpid())
+    )
+    await again.read()
+    assert again.state.own == "An own text."
+    again.choose(OWN)
+    again.mark(again.state.listed)
+    changeset = await again.stage()
+    assert changeset is not None
+    assert {item.edit.text for item in changeset.items} == {"An own text."}
+    assert Drafts(tmp_path, _ENDED).all() == []

@@ -1,0 +1,173 @@
+"""All columns with one name or glossary term: a text is chosen or written, columns are marked, and
+the text is staged for them."""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from explorer.client import AsyncCatalog
+from explorer.sessions.base import READ_ONLY, action
+from explorer.sessions.listing import ListSession, ListState
+from explorer.stewardship.api import AsyncStewardship
+from explorer.stewardship.concepts import Concept, ConceptColumn, stage_concept
+from explorer.stewardship.drafts import Draft, Drafts
+from explorer.stewardship.worklist import Key
+from explorer.views.stewardship import ConceptVariant, concept_variants
+
+if TYPE_CHECKING:
+    from explorer.stewardship.staging import StagedChangeset
+
+OWN: Final = -1
+"""The number of the text that was written here."""
+MARK_FIRST: Final = "Mark columns first."
+CHOOSE_FIRST: Final = "Choose a text, or write one."
+_DRAFT: Final = "concept"
+_NO_CONCEPT: Final = Concept("", ())
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptQuestion:
+    """Which columns to show: those named `name`, or those with a glossary term. `at` is the column
+    from which they were asked for."""
+
+    name: str
+    term: str | None = None
+    at: Key | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptState(ListState[ConceptColumn]):
+    """The columns, the texts that they have with the one that was written here (`own`), the number
+    of the text that is chosen, and the columns that are marked."""
+
+    concept: Concept = _NO_CONCEPT
+    variants: tuple[ConceptVariant, ...] = ()
+    variant: int = 1
+    own: str = ""
+    marked: tuple[Key, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The chosen text; empty if there is none."""
+        texts = (variant.text for variant in self.variants if variant.number == self.variant)
+        return next(texts, "")
+
+
+class ConceptSession(ListSession[ConceptState]):
+    """The columns of a name or term. What is written for them is kept in `find_drafts()` while it
+    is typed."""
+
+    READING = "reading columns …"
+
+    def __init__(
+        self, catalog: AsyncCatalog, question: ConceptQuestion, find_drafts: Callable[[], Drafts]
+    ) -> None:
+        state = ConceptState(concept=Concept(question.name, ()))
+        super().__init__(catalog, state, question.at)
+        self._question = question
+        self._find_drafts = find_drafts
+        self._steward = AsyncStewardship(catalog)
+        self._is_draft_read = False
+
+    async def read_rows(self) -> None:
+        """Read the columns, and the first time the text that was written last."""
+        name, term = self._question.name, self._question.term
+        read = self._steward.concept if term is None else self._steward.term_concept
+        concept = await read(term or name, progress=self.tell_read("reading columns"))
+        own = self.state.own
+        if not self._is_draft_read:
+            drafts = await asyncio.to_thread(self._find_drafts)
+            draft = await asyncio.to_thread(drafts.read, _DRAFT, self._draft_name)
+            own, self._is_draft_read = draft.text if draft is not None else "", True
+            if own:
+                self.say("The text that you wrote last is marked “new”.")
+        keys = {column.key for column in concept.columns}
+        marked = tuple(key for key in self.state.marked if key in keys)
+        self.put(concept.columns, rows=concept.columns, concept=concept, marked=marked)
+        self._show_texts(own, self.state.variant)
+
+    def key_of(self, row: ConceptColumn) -> Key:
+        """Return what tells a row from the others."""
+        return row.key
+
+    def why_none(self, state: ConceptState) -> str:
+        """Return what is said where no row is listed."""
+        del state
+        return "No dataset has a matching column."
+
+    def choose(self, number: int) -> None:
+        """Choose the text with a number."""
+        self._show_texts(self.state.own, number)
+
+    def mark(self, columns: Iterable[ConceptColumn]) -> None:
+        """Mark columns; where they are all marked, unmark them."""
+        keys, marked = [column.key for column in columns], self.state.marked
+        if all(key in marked for key in keys):
+            self.replace(marked=tuple(key for key in marked if key not in keys))
+        else:
+            self.replace(marked=tuple(dict.fromkeys((*marked, *keys))))
+
+    def unmark(self) -> None:
+        """Mark no column."""
+        self.replace(marked=())
+
+    @action("Keep what is typed as a draft", in_turn=False)
+    async def keep(self, text: str) -> None:
+        """Store a text on disk while it is typed."""
+        drafts = await asyncio.to_thread(self._find_drafts)
+        draft = Draft(_DRAFT, self._draft_name, "", text, self.state.concept.name)
+        await asyncio.to_thread(drafts.keep, draft)
+
+    @action("Write a text for the columns", in_turn=False)
+    async def write(self, text: str) -> None:
+        """Choose a text that was written, and keep it on disk."""
+        self._show_texts(text, OWN)
+        await self.keep(text)
+
+    @action("Stage the text for the marked columns, for review", in_turn=False)
+    async def stage(self) -> "StagedChangeset | None":
+        """Stage the chosen text for the marked columns; nothing is written. Where they all have it,
+        say so, and return None."""
+        state = self.state
+        edits = stage_concept(state.concept, state.text, state.marked)
+        if not edits:
+            self.say("The marked columns already have this text.")
+            return None
+        changeset = await self._steward.stage(edits, f"One text for {state.concept.name}")
+        if state.variant == OWN:
+            # It is in the changeset now.
+            drafts = await asyncio.to_thread(self._find_drafts)
+            await asyncio.to_thread(drafts.drop, _DRAFT, self._draft_name)
+        return changeset
+
+    def follow(self, urns: Collection[object]) -> None:
+        """Read the columns again, in the background, if any of entities that changed are theirs."""
+        if {str(urn) for urn in urns} & {column.urn for column in self.state.rows}:
+            self.start(self.read(), instead_of="read")
+
+    def why_not(self, name: str) -> str:
+        """Return why an action is not possible now; empty if it is."""
+        if name != "stage":
+            return ""
+        if self.catalog.read_only:
+            return READ_ONLY
+        return MARK_FIRST if not self.state.marked else "" if self.state.text else CHOOSE_FIRST
+
+    @property
+    def _draft_name(self) -> str:
+        return self._question.term or self._question.name.casefold()
+
+    def _show_texts(self, own: str, number: int) -> None:
+        """List the texts, with the one of a number chosen, or else the first."""
+        variants = concept_variants(self.state.concept)
+        same = (variant.number for variant in variants if variant.text == own.strip())
+        if own and (known := next(same, 0)):
+            # The text is in the catalog now.
+            own, number = "", known if number == OWN else number
+        if own:
+            variants = (ConceptVariant(OWN, 0, own), *variants)
+        numbers = [variant.number for variant in variants if variant.text]
+        if number not in numbers:
+            number = next(iter(numbers), 1)
+        self.replace(own=own, variants=variants, variant=number)
