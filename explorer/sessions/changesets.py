@@ -1,7 +1,7 @@
 """The changesets on this machine and on the server: which there are, and how they are shared."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -12,8 +12,9 @@ from explorer.client.journal import one_save
 from explorer.client.transport import REFUSALS
 from explorer.errors import CatalogError, Forbidden, InvalidInput, StorageFault
 from explorer.metadata.urn import Urn
-from explorer.sessions.base import READ_ONLY, Session, SessionState, action
+from explorer.sessions.base import READ_ONLY, action
 from explorer.sessions.labels import LabelSession, LabelTarget
+from explorer.sessions.listing import ListSession, ListState
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.changeset import Applied, Change, apply_changes, stage_changes
 from explorer.stewardship.concepts import stage_concept
@@ -73,54 +74,42 @@ class ImportOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangesetsState(SessionState):
-    """What the list shows: the changesets, newest first, whether all are listed yet, whether the
-    server can keep any, and the place of the one looked at."""
+class ChangesetsState(ListState[ListedChangeset]):
+    """The changesets, newest first, and whether the server can keep any."""
 
-    is_read: bool = False
-    listed: tuple[ListedChangeset, ...] = ()
     can_share: bool = False
-    at: int = 0
-
-    @property
-    def current(self) -> ListedChangeset | None:
-        """The changeset looked at."""
-        return self.listed[self.at] if self.at < len(self.listed) else None
 
 
-class ChangesetsSession(Session[ChangesetsState]):
+class ChangesetsSession(ListSession[ChangesetsState]):
     """The changesets there are to review: opened, shared, withdrawn and discarded."""
+
+    READING = "looking for changesets …"
 
     def __init__(self, catalog: "AsyncCatalog") -> None:
         super().__init__(catalog, ChangesetsState())
 
-    def look_at(self, at: int) -> None:
-        """Show the changeset at a place of the list."""
-        if at != self.state.at:
-            self.replace(at=at)
+    def key_of(self, row: ListedChangeset) -> Hashable:
+        """Return what tells a row from the others."""
+        return row.at, row.title
 
-    def read(self) -> None:
-        """List the changesets, in the background: at first those in files, then also those of the
-        server. Those that are shared are recognised by their files, even if it does not answer."""
-        self.start(self._read(), instead_of="read")
+    def why_none(self, state: ChangesetsState) -> str:
+        """Return what is said where no row is listed."""
+        del state
+        return "No changesets."
 
-    async def _read(self) -> None:
-        try:
-            await self._list()
-        finally:
-            self.replace(is_read=True)
-
-    async def _list(self) -> None:
+    async def read_rows(self) -> None:
+        """List at first the changesets in files, then also those of the server. Those that are
+        shared are recognised by their files, even if it does not answer."""
         files = await asyncio.to_thread(_read_changesets, changeset_files)
         if files:
-            self._show([_file_entry(changeset) for changeset in files])
+            self._show([_file_entry(changeset) for changeset in files], is_reading=True)
         key = server_key(self.catalog)
         copies = await asyncio.to_thread(_read_changesets, partial(shared_copies, key))
         held = [copy for copy in (*copies, *files) if copy.is_shared_with(key)]
         entries = {copy.id: _copy_entry(copy, key) for copy in reversed(held)}
         unshared = [changeset for changeset in files if changeset.id not in entries]
         if entries or unshared:
-            self._show([*entries.values(), *map(_file_entry, unshared)])
+            self._show([*entries.values(), *map(_file_entry, unshared)], is_reading=True)
         names = await self.catalog.known_as()
         foreign = {
             changeset.id: foreign_words(changeset)
@@ -134,16 +123,11 @@ class ChangesetsSession(Session[ChangesetsState]):
             shared = [_server_entry(found, entries.get(found.urn.name)) for found in queue]
         ids = {entry.shared.name for entry in shared if entry.shared is not None}
         own = [_file_entry(c, foreign.get(c.id, "")) for c in files if c.id not in ids]
-        self.replace(can_share=can_share)
-        self._show([*shared, *own])
+        self._show([*shared, *own], can_share=can_share)
 
-    def _show(self, entries: list[ListedChangeset]) -> None:
-        """List changesets, and go on looking at the same one."""
-        current = self.state.current
+    def _show(self, entries: Iterable[ListedChangeset], **changes: object) -> None:
         listed = tuple(sorted(entries, key=lambda entry: entry.at, reverse=True))
-        places = {(entry.at, entry.title): at for at, entry in enumerate(listed)}
-        at = places.get((current.at, current.title), 0) if current is not None else 0
-        self.replace(listed=listed, at=at)
+        self.put(listed, rows=listed, **changes)
 
     @action("Review the changeset")
     async def open(self, entry: ListedChangeset) -> StagedChangeset:
@@ -238,7 +222,7 @@ class ChangesetsSession(Session[ChangesetsState]):
         sharing = share_changeset(self.catalog, changeset, progress=self.tell_progress)
         urn = await self.work("sharing the changeset", sharing)
         self.say("Shared: everyone with edit rights can review it now.")
-        self.read()
+        self.start(self.read(), instead_of="read")
         return urn
 
     @action("Withdraw the changeset from the server")
@@ -246,7 +230,7 @@ class ChangesetsSession(Session[ChangesetsState]):
         """Withdraw a changeset from the server; see `withdraw_changeset`."""
         await self.work("withdrawing the changeset", withdraw_changeset(self.catalog, urn))
         self.say("Withdrawn: it is no longer in anyone's list.", is_saved=True)
-        self.read()
+        self.start(self.read(), instead_of="read")
 
     @action("Delete the file of the changeset")
     async def discard(self, changeset: StagedChangeset) -> None:
@@ -254,7 +238,7 @@ class ChangesetsSession(Session[ChangesetsState]):
         await asyncio.to_thread(changeset.discard)
         self._show([entry for entry in self.state.listed if entry.working_copy is not changeset])
         self.say("Discarded.")
-        self.read()
+        self.start(self.read(), instead_of="read")
 
     def why_not(self, name: str) -> str:
         """Return why an action is not possible with the changeset looked at; empty if it is."""

@@ -37,7 +37,7 @@ _OF_BOXES = {
 LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "BrowseSession": {"tui": set(), "notebook": set()},
     # A file is imported by a command. What a folder holds is listed and deleted by the shell.
-    "ChangesetsSession": {"tui": {"import_changes"}, "cli": {"discard", "open_file"}},
+    "ChangesetsSession": {"tui": {"import_changes"}, "cli": {"discard", "open_file", "read"}},
     # A command or a cell stages in one step.
     "ConceptSession": {"tui": set()},
     # A command or a cell counts once.

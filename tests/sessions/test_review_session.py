@@ -332,8 +332,7 @@ async def test_changesets_are_listed_shared_withdrawn_and_discarded(
 ) -> None:
     changeset = await stage(catalog, table)
     session = ChangesetsSession(catalog)
-    session.read()
-    await session.settle()
+    await session.read()
     entry = session.state.listed[0]
     assert (entry.counts, entry.shared) == ("3 open", None)
     urn = await session.share(changeset)

@@ -86,7 +86,6 @@ class DbtProjectScreen(SessionListScreen[Urn, ProjectState]):
 
     def on_screen_resume(self) -> None:
         """Read again what was reviewed, and perhaps written."""
-        super().on_screen_resume()
         if self._is_reviewed:
             self._is_reviewed = False
             self.read()

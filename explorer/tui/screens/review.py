@@ -1,7 +1,7 @@
 """Review of staged changesets: each edit is accepted, changed or refused, then all are written."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,9 +29,9 @@ from explorer.tui.key_queue import LEADING
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import (
-    ListScreen,
     OverlayScreen,
     PromptScreen,
+    SessionListDialog,
     SessionScreen,
     TableScreen,
 )
@@ -51,9 +51,10 @@ from explorer.views.table import Table
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+    from explorer.client import AsyncCatalog
+
 
 _PAUSE_SECONDS: Final = 0.3
-_LOOKING: Final = "looking for changesets …"
 _NO_CHANGESETS: Final = "p in the worklist proposes texts, i reviews a file, d opens a dbt project."
 _OFFERED: Final = ("accept", "refuse", "reopen", "edit", "accept_all", "sync", "import_here")
 
@@ -360,9 +361,7 @@ def _describe_sync(unsent: int) -> Text:
     return Text(f"{unsent:,} not sent yet", "bold") if unsent else Text("shared")
 
 
-class ChangesetsScreen(
-    ListScreen[StagedChangeset | Path], SessionScreen[StagedChangeset | Path, ChangesetsState]
-):
+class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState]):
     """Lists the changesets on this machine and on the server, newest first; returns the one to
     review, or the folder of a dbt project. A file of descriptions is converted to a changeset; a
     colleague's changeset is reviewed in its own file. `project` is the folder of the project opened
@@ -370,40 +369,32 @@ class ChangesetsScreen(
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("changesets")
     DOING = "reading and changing the changesets"
+    OFFERED: ClassVar[Mapping[str, str]] = {
+        "open": "open",
+        "share": "share",
+        "withdraw": "withdraw",
+        "discard": "discard",
+    }
+    _list: ChangesetsSession | None = None
 
     def __init__(self, session: TerminalSession, project: str = "") -> None:
         super().__init__(session)
         self._project = project
-        self._changesets: ChangesetsSession | None = None
-        self._shown = ChangesetsState()
+        self._shown = ChangesetsState(instead=ChangesetsSession.READING)
 
-    def on_mount(self) -> None:
-        """Read the changesets."""
-        super().on_mount()
-        self.query_one(Rows).show(0, self._draw_row, empty=_LOOKING)
-        self._begin()
+    def begin(self, catalog: "AsyncCatalog") -> ChangesetsSession:
+        """Return the session."""
+        return ChangesetsSession(catalog)
 
-    @work
-    async def _begin(self) -> None:
-        if await asyncio.to_thread(Path("dbt_project.yml").is_file):
-            # The one that is being worked in.
-            self._project = "."
-        with self._session.reporting("looking for changesets"):
-            self._changesets = ChangesetsSession(await self._session.catalog())
-            self.follow(self._changesets)
-            self._changesets.read()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer only what can be done with the changeset under the cursor."""
-        del parameters
-        if action in ("share", "withdraw", "discard", "open"):
-            return self.why_not(action) == ""
-        return True
+    def instead(self, state: ChangesetsState) -> str:
+        """Return what is said in place of rows, and how changesets come about."""
+        is_none = not (state.rows or state.is_reading or state.failure)
+        return _NO_CHANGESETS if is_none and state.instead else super().instead(state)
 
     def action_open(self) -> None:
         """Review the changeset under the cursor."""
-        if self._changesets is not None and self._shown.current is not None:
-            self._leave_with(self._changesets.open(self._shown.current))
+        if self._list is not None and self._shown.current is not None:
+            self._leave_with(self._list.open(self._shown.current))
 
     def action_share(self) -> None:
         """Share the changeset under the cursor on the server, for everyone to review."""
@@ -438,40 +429,28 @@ class ChangesetsScreen(
         )
         self.confirm(question, partial(self._do, "discard", current.working_copy))
 
-    def action_reload(self) -> None:
-        """Read the changesets again."""
-        if self._changesets is not None:
-            self._changesets.read()
-
     def action_take_in(self) -> None:
         """Ask for a file, and review its changes."""
 
         def take_in(name: str | None) -> None:
-            if name is not None and self._changesets is not None:
-                self._leave_with(self._changesets.open_file(Path(name).expanduser()))
+            if name is not None and self._list is not None:
+                self._leave_with(self._list.open_file(Path(name).expanduser()))
 
         hint = "a changeset, or CSV, XLSX, JSON or Markdown of “catalog docs export”"
         self.app.push_screen(PromptScreen("Review a file", hint), take_in)
 
-    def action_dbt_project(self) -> None:
-        """Ask for the folder of a dbt project, and return it."""
+    @work(exclusive=True, group="project", name=LEADING)
+    async def action_dbt_project(self) -> None:
+        """Ask for the folder of a dbt project, at first the one that is being worked in, and return
+        it."""
 
         def take_folder(name: str | None) -> None:
             if name is not None:
                 self.dismiss(Path(name).expanduser())
 
-        self.app.push_screen(project_prompt(self._project), take_folder)
-
-    @on(Rows.Moved)
-    def _move(self, event: Rows.Moved) -> None:
-        event.stop()
-        if self._changesets is not None:
-            self._changesets.look_at(self.query_one(Rows).cursor)
-
-    @on(Rows.Chosen)
-    def _choose(self, event: Rows.Chosen) -> None:
-        event.stop()
-        self.action_open()
+        is_here = await asyncio.to_thread(Path("dbt_project.yml").is_file)
+        prompt = project_prompt("." if is_here else self._project)
+        self.app.push_screen(prompt, take_folder)
 
     @work(exclusive=True, group="file", name=LEADING)
     async def _leave_with(self, opening: Coroutine[Any, Any, StagedChangeset]) -> None:
@@ -483,18 +462,16 @@ class ChangesetsScreen(
     async def _do(self, name: str, subject: object) -> None:
         await self.act(name, subject)
 
-    def draw_state(self, before: ChangesetsState, state: ChangesetsState) -> None:
-        """Show the changesets, and what is being done."""
-        rows = self.query_one(Rows)
-        if (before.listed, before.is_read, before.at) != (state.listed, state.is_read, state.at):
-            empty = _NO_CHANGESETS if state.is_read else _LOOKING
-            rows.show(len(state.listed), self._draw_row, cursor=state.at, empty=empty)
-        count = len(state.listed)
-        heading = Text(counted(count, "changeset") if count else "No changesets", "bold")
-        doing = line_text(str(state.work)) if state.work else heading
-        self.query_one("#what", Static).update(doing if count or state.is_read else Text())
+    def heading(self, state: ChangesetsState) -> Text:
+        """Return how many changesets there are, or what is being done."""
+        if state.work is not None:
+            return line_text(str(state.work))
+        if not state.listed:
+            return Text("" if state.is_reading else "No changesets", "bold")
+        return Text(counted(len(state.listed), "changeset"), "bold")
 
-    def _draw_row(self, index: int, width: int) -> tuple[Text, Text]:
+    def draw_row(self, index: int, width: int) -> tuple[Text, Text]:
+        """Return the title, time and counts of a changeset."""
         entry = self._shown.listed[index]
         moment = self._session.times.format(millis_of(entry.at))
         title = padded(line_text(entry.title, "bold"), max(width - len(moment) - 4, 8))

@@ -705,17 +705,18 @@ class ListScreen(FramedScreen[_Result], Generic[_Result]):
     def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self._session = session
+        self._rows = Rows(row_height=2)
 
     def compose(self) -> ComposeResult:
         """Yield the line, the list, and the keys."""
         with Vertical():
             yield Static("", id="what", markup=False)
-            yield Rows(row_height=2)
+            yield self._rows
         yield KeyLine()
 
     def on_mount(self) -> None:
         """Focus the list."""
-        self.set_focus(self.query_one(Rows))
+        self.set_focus(self._rows)
 
 
 _LOW: Final = 30
@@ -767,44 +768,27 @@ class TableScreen(OverlayScreen[_Result], Generic[_Result]):
         self.set_focus(self._rows)
 
 
-class SessionListScreen(
-    TableScreen[_Result], SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT]
-):
-    """The base of screens that show a list (`ListSession`): a heading, a filter line, the rows,
-    what there is to say of the one under the cursor, and the keys.
+class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT]):
+    """What all screens do that show a list (`ListSession`), in whichever layout.
 
-    A subclass makes the session (`begin`) and draws what is its own: the heading (`heading`), the
-    rows (`rows_table`), and the detail (`difference`, or another than `DifferenceRows`).
+    A subclass makes the session (`begin`) and draws the rows (`list_rows`), the heading
+    (`heading`), and what there is to say of the row under the cursor (`show_row`).
     """
 
     HINT: ClassVar[str] = ""
     """What can be typed into the filter line."""
     NONE_HINT: ClassVar[str] = ""
     """What to do where there are no rows."""
+    HEADING: ClassVar[str] = "#heading"
+    """The widget of the heading."""
     FAILURE_HINT: ClassVar[str] = ""
     """What else to do where the rows cannot be read, as a sentence."""
     OFFERED: ClassVar[Mapping[str, str]] = {}
     """The names of the actions of the session that keys are offered for, by the names of those."""
 
+    _rows: Rows
     _list: ListSession[ListStateT] | None = None
     _failure = ""
-
-    def compose(self) -> ComposeResult:
-        """Yield the heading, the filter line, the rows, the detail, and the keys."""
-        with Vertical():
-            yield Static("", id="heading", markup=False)
-            yield self.filter_line()
-            yield TableRows(self._rows)
-            yield from self.detail()
-        yield KeyLine()
-
-    def filter_line(self) -> Input:
-        """Return the line that the filter is typed into."""
-        return FilterLine(self.HINT)
-
-    def detail(self) -> ComposeResult:
-        """Yield what shows the row under the cursor."""
-        yield DifferenceRows()
 
     def on_mount(self) -> None:
         """Read the list."""
@@ -820,17 +804,17 @@ class SessionListScreen(
         """Return the heading."""
         raise NotImplementedError
 
-    def rows_table(self, state: ListStateT) -> Table:
-        """Return the rows that are listed."""
+    def list_rows(self, state: ListStateT) -> None:
+        """Show the rows."""
         raise NotImplementedError
 
-    def difference(self, row: Any) -> "Diff":
-        """Return what differs in a row; called in a thread."""
-        raise NotImplementedError
+    def draw_rows(self) -> None:
+        """Show the rows and the heading."""
+        self.list_rows(self._shown)
+        self.query_one(self.HEADING, Static).update(self.heading(self._shown))
 
-    def table(self) -> Table | None:
-        """Return what is listed, for a file; None where nothing is."""
-        return self.rows_table(self._shown) if self._shown.listed else None
+    def show_row(self) -> object:
+        """Show the row under the cursor."""
 
     @work(exclusive=True, group="list")
     async def read(
@@ -872,13 +856,6 @@ class SessionListScreen(
         """Return what to do where there are no rows, or none that matches."""
         return "esc shows all" if state.rows else self.NONE_HINT
 
-    def draw_rows(self) -> None:
-        """Show the rows and the heading."""
-        state = self._shown
-        table = self.rows_table(state) if state.listed else Table((), ())
-        self.query_one(TableRows).show(table, cursor=state.at, empty=self.instead(state))
-        self.query_one("#heading", Static).update(self.heading(state))
-
     def draw_state(self, before: ListStateT, state: ListStateT) -> None:
         """Show the rows, the cursor, the heading, and the row under the cursor."""
         if before.listed is not state.listed or before.instead != state.instead:
@@ -886,9 +863,109 @@ class SessionListScreen(
         elif before.at != state.at:
             self._rows.move_to(state.at)
         else:
-            self.query_one("#heading", Static).update(self.heading(state))
+            self.query_one(self.HEADING, Static).update(self.heading(state))
         if before.current is not state.current:
             self.show_row()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what there is something for; what a reader could do is shown as not possible."""
+        del parameters
+        if action in self.OFFERED:
+            why = self.why_not(self.OFFERED[action])
+            return None if why == READ_ONLY else why == ""
+        if action in ("open", "text"):
+            return self._shown.current is not None
+        return bool(self._shown.rows) if action == "filter" and self.HINT else True
+
+    def action_reload(self) -> None:
+        """Read the list again."""
+        self.read()
+
+    @on(Rows.Moved)
+    def _move(self, event: Rows.Moved) -> None:
+        event.stop()
+        if self._list is not None:
+            self._list.look_at(self._rows.cursor)
+
+    @on(Rows.Chosen)
+    def _choose_row(self, event: Rows.Chosen) -> None:
+        event.stop()
+        if self._shown.current is not None:
+            self.choose()
+
+    def choose(self) -> None:
+        """Do what is done with the row that is chosen."""
+        raise NotImplementedError
+
+
+class SessionListDialog(
+    ListScreen[_Result], ListFace[_Result, ListStateT], Generic[_Result, ListStateT]
+):
+    """The base of dialogs that show a list; a subclass draws the heading and each row."""
+
+    HEADING = "#what"
+
+    def draw_row(self, index: int, width: int) -> Sequence[Text]:
+        """Return the two lines of a row."""
+        raise NotImplementedError
+
+    def list_rows(self, state: ListStateT) -> None:
+        """Show the rows."""
+        empty = self.instead(state)
+        self._rows.show(len(state.listed), self.draw_row, cursor=state.at, empty=empty)
+
+    def choose(self) -> None:
+        """Open the row that is chosen."""
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Open the row under the cursor."""
+        raise NotImplementedError
+
+
+class SessionListScreen(
+    TableScreen[_Result], ListFace[_Result, ListStateT], Generic[_Result, ListStateT]
+):
+    """The base of lists that fill the terminal: a heading, a filter line, the rows, what there is
+    to say of the one under the cursor, and the keys.
+
+    A subclass draws what is its own: the heading (`heading`), the rows (`rows_table`), and the
+    detail (`difference`, or another than `DifferenceRows`).
+    """
+
+    def compose(self) -> ComposeResult:
+        """Yield the heading, the filter line, the rows, the detail, and the keys."""
+        with Vertical():
+            yield Static("", id="heading", markup=False)
+            yield self.filter_line()
+            yield TableRows(self._rows)
+            yield from self.detail()
+        yield KeyLine()
+
+    def filter_line(self) -> Input:
+        """Return the line that the filter is typed into."""
+        return FilterLine(self.HINT)
+
+    def detail(self) -> ComposeResult:
+        """Yield what shows the row under the cursor."""
+        yield DifferenceRows()
+
+    def rows_table(self, state: ListStateT) -> Table:
+        """Return the rows that are listed."""
+        raise NotImplementedError
+
+    def difference(self, row: Any) -> "Diff":
+        """Return what differs in a row; called in a thread."""
+        raise NotImplementedError
+
+    def table(self) -> Table | None:
+        """Return what is listed, for a file; None where nothing is."""
+        return self.rows_table(self._shown) if self._shown.listed else None
+
+    def list_rows(self, state: ListStateT) -> None:
+        """Show the rows."""
+        table = self.rows_table(state) if state.listed else Table((), ())
+        self.query_one(TableRows).show(table, cursor=state.at, empty=self.instead(state))
 
     def show_row(self) -> object:
         """Show the row under the cursor."""
@@ -900,27 +977,15 @@ class SessionListScreen(
         lines = () if row is None else await asyncio.to_thread(self.difference, row)
         self.query_one(DifferenceRows).show_lines(lines)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what there is something for; what a reader could do is shown as not possible."""
-        del parameters
-        if action in ("open", "text"):
-            return self._shown.current is not None
-        if action == "filter" and self.HINT:
-            return bool(self._shown.rows)
-        if action not in self.OFFERED:
-            return True
-        why = self.why_not(self.OFFERED[action])
-        return None if why == READ_ONLY else why == ""
+    def choose(self) -> None:
+        """Scroll the difference of the row that is chosen."""
+        self.action_text()
 
     def action_filter(self) -> None:
         """Filter the list by words."""
         self.query_one(FilterLine).ask()
 
     def show_written(self) -> None:
-        """Read the list again."""
-        self.read()
-
-    def action_reload(self) -> None:
         """Read the list again."""
         self.read()
 
@@ -943,22 +1008,6 @@ class SessionListScreen(
         """List the matching rows after a pause in typing."""
         if isinstance(self._list, NarrowedSession):
             await self.do(self._list.narrow(self.query_one(FilterLine).value))
-
-    @on(Rows.Moved)
-    def _move(self, event: Rows.Moved) -> None:
-        event.stop()
-        if self._list is not None:
-            self._list.look_at(self._rows.cursor)
-
-    @on(Rows.Chosen)
-    def _choose_row(self, event: Rows.Chosen) -> None:
-        event.stop()
-        if self._shown.current is not None:
-            self.choose()
-
-    def choose(self) -> None:
-        """Do what is done with the row that is chosen: scroll its difference."""
-        self.action_text()
 
     @on(Input.Changed, "FilterLine")
     def _narrow(self, event: Input.Changed) -> None:
