@@ -24,7 +24,6 @@ from explorer import config
 from explorer.cli import output
 from explorer.cli.options import OutputFormat, Target, column_at, read_existing
 from explorer.cli.output import (
-    StyledTable,
     confirm,
     line_text,
     note,
@@ -32,6 +31,7 @@ from explorer.cli.output import (
     notes,
     print_diff,
     print_json,
+    print_parts,
     results,
     words,
 )
@@ -81,7 +81,8 @@ from explorer.sessions.undo import UndoOutcome, UndoQuestion, UndoSession
 from explorer.views.columns import earlier_words
 from explorer.views.diff import text_diff
 from explorer.views.journal import edit_place, journal_table, value_words
-from explorer.views.table import TableColumn
+from explorer.views.table import Table, TableColumn, to_objects
+from explorer.views.text import text_line
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -514,7 +515,7 @@ def _urns(what: _What, labels: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(bare))
 
 
-def _table(entity_labels: Sequence[_Found], what: _What) -> StyledTable:
+def _table(entity_labels: Sequence[_Found], what: _What) -> Table:
     name = "domains" if what == "domain" else what
     columns = [
         TableColumn("name", audience="people", max_width=_NAME_WIDTH, folds=True, style="bold"),
@@ -527,7 +528,7 @@ def _table(entity_labels: Sequence[_Found], what: _What) -> StyledTable:
         (edit_place(urn, path), value_words(what, labels), str(urn), path, labels)
         for urn, path, labels in entity_labels
     ]
-    return StyledTable(columns, rows)
+    return Table(columns, rows)
 
 
 # None of the comment lines below it can be equal to this line.
@@ -739,21 +740,16 @@ def _read_description() -> str:
 
 def show_description(target: Target, urn: str, column: str | None, *, as_json: bool) -> None:
     """Print the edited and the ingested description, each under its label."""
-    from explorer.cli.rendering.entity import print_description
+    from explorer.views.entity import description_parts
 
     with target.open() as catalog:
         place = _find_described(catalog, urn, column)
     if as_json:
         print_json(_description_as_json(place))
         return
-    console = results()
-    console.print(line_text(place.name, "bold underline"))
-    print_description(
-        console,
-        place.ingested,
-        place.edited,
-        line_text(place.earlier, "dim") if place.earlier else None,
-    )
+    stamp = [(place.earlier, "dim")]
+    descriptions = description_parts(place.ingested, place.edited, stamp)
+    print_parts([text_line((place.name, "bold underline"), wraps=True), *descriptions])
 
 
 def describe(
@@ -911,7 +907,7 @@ def print_journal(count: int, words: str, shown_as: OutputFormat | None) -> None
     table = journal_table(entries[:count], undone)
     match shown_as:
         case "json":
-            records = output.as_objects(table)
+            records = to_objects(table)
             # In JSON these are texts, lists and objects, not the strings of the table.
             for record, entry in zip(records, entries, strict=False):
                 record["before"], record["after"] = entry.before, entry.after

@@ -5,21 +5,45 @@ people, CSV, JSON and URNs for programs.
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from explorer.client.display import block, line, visible
 from explorer.metadata.urn import Urn
-from explorer.views import table as values
+from explorer.views.chart import Bars, Lines, Panel, panel_rows
 from explorer.views.diff import Diff, LineKind
-from explorer.views.table import Table, TableColumn, cell_text, places_for
+from explorer.views.parts import (
+    Chain,
+    Code,
+    Difference,
+    Facts,
+    Fitted,
+    Fold,
+    Note,
+    Prose,
+    Report,
+    ReportPart,
+    Say,
+    Title,
+    with_names,
+)
+from explorer.views.table import (
+    Cell,
+    Table,
+    TableColumn,
+    cell_text,
+    places_for,
+    to_csv,
+    to_objects,
+)
+from explorer.views.text import TextLine
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
@@ -27,13 +51,17 @@ if TYPE_CHECKING:
     from explorer.client import Catalog
     from explorer.sessions.base import Session
 
-EDITED = "✎"
-"""The mark before a text that people edited, as opposed to an ingested one."""
-
 # In JSON, characters outside ASCII occur only in strings, where an escape is equivalent.
 _NOT_ASCII = re.compile(r"[^\n -~]")
 
+# Spaces and the lines of trees.
+_DRAWN: Final = re.compile("[ ─-╿]*")
+
 _LINE_LIMIT = 2_000
+# Lines of the terminal reserved for the header, the totals and the next prompt.
+_RESERVED_LINES: Final = 4
+_MIN_ENTRIES: Final = 10
+_MAX_PIPED: Final = 1_000
 
 UNLIMITED: Final = 10_000
 """The width of a console whose lines nothing wraps or cuts."""
@@ -66,6 +94,14 @@ def notes() -> Console:
     return _console(sys.stderr)
 
 
+def page_size(form: str | None) -> int:
+    """Return how many entries of a list are printed by default: those that fit the terminal, or
+    1,000 if the output is not for people."""
+    if form is not None or not sys.stdout.isatty():
+        return _MAX_PIPED
+    return max(_MIN_ENTRIES, results().height - _RESERVED_LINES)
+
+
 def progress_bars(*columns: "ProgressColumn") -> "Progress":
     """Return progress bars on standard error, which are shown only if that is a terminal, and
     removed at the end. Beside a bar are the number of items done and the total, or `columns`."""
@@ -91,6 +127,12 @@ def _console(file: IO[str]) -> Console:
 def note(*parts: RenderableType) -> None:
     """Print a message to standard error."""
     notes().print(*parts, sep="", soft_wrap=True)
+
+
+def show_notes(messages: Iterable[Note]) -> None:
+    """Print messages to standard error."""
+    for message in messages:
+        note(styled_text(message) if isinstance(message, TextLine) else line_text(message))
 
 
 def note_saved(*parts: RenderableType, undo: str, warnings: Sequence[str]) -> None:
@@ -153,6 +195,24 @@ def line_text(
     return Text(one_line, style) if one_line else Text(missing, "dim italic")
 
 
+def styled_text(text_line: TextLine) -> Text:
+    """Return a line with the styles of its pieces."""
+    text = Text()
+    for piece in text_line.pieces:
+        words, style = (piece, "") if isinstance(piece, str) else piece
+        text.append(_clean_piece(words), style)
+    return text
+
+
+def _clean_piece(words: str) -> str:
+    """Return the text of a piece without what a terminal would interpret; spaces at its ends and
+    in drawn lines stay."""
+    if _DRAWN.fullmatch(words):
+        return words
+    before = words[: len(words) - len(words.lstrip(" "))]
+    return f"{before}{line(words)}{words[len(words.rstrip(' ')) :]}"
+
+
 def block_text(text: str | None, style: str = "") -> Text:
     """Return a text from the catalog with its line breaks."""
     return Text(block(text).strip("\n"), style)
@@ -185,101 +245,224 @@ def print_diff(diff: Diff, console: Console | None = None, *, indent: int = 0) -
         console.print(text, soft_wrap=True)
 
 
-Cell = values.Cell | Text
-"""The value of a cell; a `Text` is printed with its own style."""
-
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _GAP: Final = 2
 _MIN_SHRUNK_WIDTH: Final = 12
 _PROSE_WIDTH: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class StyledTable:
-    """A table whose cells may be styled texts."""
-
-    columns: Sequence[TableColumn]
-    rows: Sequence[Sequence[Cell]]
-
-    @classmethod
-    def of(cls, names: Iterable[str], rows: Sequence[Sequence[Cell]]) -> "StyledTable":
-        """Return a table whose columns have these names and no other properties."""
-        return cls([TableColumn(name) for name in names], rows)
-
-    def plain(self) -> Table:
-        """Return the table without styles."""
-        rows = [
-            [cell.plain if isinstance(cell, Text) else cell for cell in row] for row in self.rows
-        ]
-        return Table(self.columns, rows)
-
-
-def print_table(table: Table | StyledTable, *, headings: bool = True) -> None:
+def print_table(table: Table, console: Console | None = None) -> None:
     """Print the table for people, fitted to the width of the terminal; elsewhere each row is one
     line and nothing is cut.
 
     Columns of numbers are aligned right; columns that are only for programs are left out.
     """
-    positions = places_for("people", table.columns)
+    console = console or results()
+    visible_columns = places_for("people", table.columns)
+    positions = [at for at in visible_columns if not table.columns[at].is_below]
+    below = [at for at in visible_columns if table.columns[at].is_below]
+    cells = [[_format_cell(row[at], table.columns[at]) for at in positions] for row in table.rows]
+    widths = _widths(table, positions, cells, console.width)
+    _draw_bars(table, positions, cells, widths, console.width)
+    rich_table = _frame_table(table, positions, widths)
+    for texts, row in zip(cells, table.rows, strict=True):
+        rich_table.add_row(*texts)
+        if below:
+            console.print(rich_table)
+            for at in below:
+                if text := _format_cell(row[at], table.columns[at]):
+                    console.print(Text("  ") + text, no_wrap=True, overflow="ellipsis")
+            rich_table = _frame_table(table, positions, widths, has_headings=False)
+    if not below:
+        console.print(rich_table)
+
+
+def _draw_bars(
+    table: Table,
+    positions: Sequence[int],
+    cells: Sequence[list[Text]],
+    widths: list[int],
+    width: int,
+) -> None:
+    """Make bars of the numbers of columns of bars, in the room that is left for them."""
+    for place, at in enumerate(positions):
+        if table.columns[at].is_bar:
+            numbers = [float(str(row[at] or 0)) for row in table.rows]
+            others = sum(widths) - widths[place] + _GAP * len(widths)
+            widths[place] = room = _bar_room(width - others)
+            for texts, number in zip(cells, numbers, strict=True):
+                share = number / max(numbers) if number else 0
+                texts[place] = Text(_bar(share, room), "cyan")
+
+
+def _bar_room(room: int) -> int:
+    least, most = _BAR_WIDTHS
+    return max(least, min(most, room))
+
+
+def _frame_table(
+    table: Table, positions: Sequence[int], widths: Sequence[int], *, has_headings: bool = True
+) -> RichTable:
     rich_table = RichTable(
         box=None,
         pad_edge=False,
         padding=(0, _GAP, 0, 0),
         header_style="bold",
-        show_header=headings,
+        show_header=has_headings and not table.is_list,
     )
-    cells = [[_format_cell(row[at], table.columns[at]) for at in positions] for row in table.rows]
-    console = results()
-    widths = _widths(table, positions, cells, console.width, headings=headings)
-    for place, at in enumerate(positions):
+    for at, width in zip(positions, widths, strict=True):
         column = table.columns[at]
         numbers = [row[at] for row in table.rows if row[at] is not None]
-        right = bool(numbers) and all(_is_number(value) for value in numbers)
+        right = bool(numbers) and not column.is_bar and all(map(_is_number, numbers))
         rich_table.add_column(
             column.title,
-            width=widths[place],
+            width=width,
             justify="right" if right else "left",
             no_wrap=not column.folds,
             overflow="fold" if column.folds else "ellipsis",
         )
-    for texts in cells:
-        rich_table.add_row(*texts)
-    console.print(rich_table)
+    return rich_table
 
 
 def show(
-    table: Table | StyledTable,
-    form: Literal["csv", "json", "urns"] | None,
+    view: Report | Table,
+    form: Literal["csv", "json", "urns"] | None = None,
     rows_name: str = "",
     *,
     empty: str = "",
     **document: Any,
 ) -> None:
-    """Print the table in the given form, by default for people.
+    """Print a view in the given form, by default for people, and messages to standard error.
 
-    As JSON it is a list, or with `rows_name` the object `document` with the list under that name;
-    as URNs those of its rows, each once. Instead of a table without rows people see the note
-    `empty`.
+    Of a table, JSON is a list, or with `rows_name` the object `document` with the list under that
+    name; instead of one without rows people see the message `empty`.
     """
+    if isinstance(view, Table):
+        remarks = (empty,) if empty and not view.rows else ()
+        view = Report(view, document=document or ..., rows_name=rows_name, remarks=remarks)
+    table = view.table or Table((), ())
     match form:
         case "json":
-            objects = as_objects(table)
-            print_json({**document, rows_name: objects} if rows_name else objects)
+            print_json(_json_document(view, table))
         case "csv":
-            plain = table.plain() if isinstance(table, StyledTable) else table
-            print_exactly(values.to_csv(plain))
+            print_exactly(to_csv(table))
+        case "urns" if view.urns is not None:
+            print_urns(view.urns)
         case "urns":
             at = [column.name for column in table.columns].index("urn")
             print_urns(dict.fromkeys(str(row[at]) for row in table.rows))
+        case None if view.parts is not None:
+            print_parts(view.parts, view.names)
         case None if table.rows:
             print_table(table)
-        case None if empty:
-            note(line_text(empty))
+    show_notes(view.notes)
+    if form is None:
+        show_notes(view.remarks)
 
 
-def as_objects(table: Table | StyledTable) -> list[dict[str, Any]]:
-    """Return one dictionary per row, from column name to value, for JSON."""
-    return values.to_objects(table.plain() if isinstance(table, StyledTable) else table)
+def _json_document(view: Report, table: Table) -> Any:
+    if not view.rows_name:
+        return to_objects(table) if view.document is ... else view.document
+    document = {} if view.document is ... else view.document
+    return {**document, view.rows_name: to_objects(table)}
+
+
+def print_parts(
+    parts: Iterable[ReportPart], names: Mapping[Urn, str] = {}, console: Console | None = None
+) -> None:
+    """Print parts for people, with the names of entities, by default to standard output."""
+    console = console or results()
+    for at, part in enumerate(with_names(parts, names)):
+        if at and isinstance(part, Title | Bars | Lines):
+            console.print()
+        _print_part(part, console, names)
+
+
+def _print_part(part: ReportPart, console: Console, names: Mapping[Urn, str]) -> None:
+    match part:
+        case Title(title, remark):
+            console.print(line_text(title, "bold") + Text(f"  {line(remark)}".rstrip(), "dim"))
+        case Say(text, tone):
+            console.print(line_text(text, _TONES[tone]), soft_wrap=True)
+        case TextLine():
+            _print_line(part, console)
+        case Chain():
+            _print_chain(part, console)
+        case Prose(text, missing, label):
+            if label:
+                console.print(line_text(label, "bold"))
+            console.print(Padding(block_text(text) or Text(missing, "dim italic"), _INDENT))
+        case Code(text):
+            console.print(block_text(text), soft_wrap=True)
+        case Facts(rows):
+            grid = RichTable.grid(padding=(0, 2))
+            grid.add_column(style="dim", no_wrap=True)
+            grid.add_column(overflow="fold")
+            for name, cell in rows:
+                grid.add_row(line_text(name), line_text(cell.text))
+            console.print(grid)
+        case Table():
+            if part.rows:
+                print_table(part, console)
+        case Bars() | Lines():
+            _print_panel(part, console)
+        case Fitted(width, wide, narrow, is_cut):
+            is_wide = width <= console.width < (UNLIMITED if is_cut else UNLIMITED + 1)
+            print_parts(wide if is_wide else narrow, names, console)
+        case Fold(label, inner):
+            console.print(line_text(label, "bold"))
+            print_parts(inner, names, console)
+        case Difference(lines):
+            print_diff(lines, console, indent=2)
+
+
+def _print_line(text_line: TextLine, console: Console) -> None:
+    text = styled_text(text_line)
+    if text_line.is_cut:
+        console.print(text, no_wrap=True, overflow="ellipsis")
+    else:
+        console.print(text, soft_wrap=not text_line.wraps)
+
+
+def _print_chain(chain: Chain, console: Console) -> None:
+    lines = [Text(chain.before, "dim")]
+    for at, step in enumerate(chain.steps):
+        text = styled_text(step)
+        if at and lines[-1].cell_len + text.cell_len + 1 > console.width:
+            lines.append(Text(" " * (len(chain.before) + 2)) + text)
+        else:
+            lines[-1] = lines[-1] + Text(" " if at else "") + text
+    for line_of_steps in lines:
+        console.print(line_of_steps, overflow="fold")
+
+
+_TONES: Final = {"plain": "", "quiet": "dim", "loud": "bold"}
+_INDENT: Final = (0, 0, 0, 2)
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+_BAR_WIDTHS: Final = (10, 60)
+_MAX_NAME: Final = 36
+
+
+def _print_panel(panel: Panel, console: Console) -> None:
+    """Print the rows of a panel below its title."""
+    rows = list(panel_rows(panel))
+    console.print(line_text(panel.title, "bold") + Text(f"  {panel.note}".rstrip(), "dim"))
+    first = min(max((cell_len(line(row.name)) for row in rows), default=0), _MAX_NAME)
+    digits = max((len(row.number) for row in rows), default=0)
+    room = _bar_room(console.width - first - digits - 8)
+    for row in rows:
+        name = line_text(row.name)
+        name.truncate(first, overflow="ellipsis", pad=True)
+        text = Text("  ") + name + Text(f"  {row.number:>{digits}}  ")
+        bar = row.trend if row.share is None else _bar(row.share, room)
+        console.print(text.append(bar, "cyan"), no_wrap=True, overflow="crop")
+
+
+def _bar(share: float, room: int) -> str:
+    eighths = round(share * room * 8)
+    if share and not eighths:
+        eighths = 1
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
 def print_urns(urns: Iterable[str | Urn]) -> None:
@@ -298,16 +481,13 @@ def print_exactly(text: str) -> None:
 
 
 def _format_cell(value: Cell, column: TableColumn) -> Text:
-    return value if isinstance(value, Text) else line_text(cell_text(value, column), column.style)
+    if isinstance(value, TextLine):
+        return styled_text(value)
+    return line_text(cell_text(value, column), column.style, missing=column.missing)
 
 
 def _widths(
-    table: Table | StyledTable,
-    positions: Sequence[int],
-    cells: Sequence[Sequence[Text]],
-    width: int,
-    *,
-    headings: bool,
+    table: Table, positions: Sequence[int], cells: Sequence[Sequence[Text]], width: int
 ) -> list[int]:
     """Return the width of each column: that of its cells, or less for the widest columns if the
     table would exceed `width`.
@@ -318,7 +498,7 @@ def _widths(
     widths, least = [], []
     for place, at in enumerate(positions):
         column = table.columns[at]
-        heading = len(column.title) if headings else 0
+        heading = 0 if table.is_list else len(column.title)
         widest = max((row[place].cell_len for row in cells), default=0)
         if column.max_width is not None and width < UNLIMITED:
             widest = min(widest, column.max_width)

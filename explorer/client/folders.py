@@ -4,7 +4,7 @@ domains.
 A source reads the entries of one folder page by page, from browse paths or by searching.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -475,7 +475,7 @@ class FolderListing:
 
 @dataclass(frozen=True, slots=True)
 class FolderTree:
-    """A folder with its subfolders."""
+    """A folder with its subfolders; `depth` counts from 1."""
 
     path: str
     name: str
@@ -483,6 +483,12 @@ class FolderTree:
     count: int
     depth: int
     below: "tuple[FolderTree, ...]" = ()
+
+    def __iter__(self) -> "Iterator[FolderTree]":
+        """Iterate over the folder and all below it."""
+        yield self
+        for tree in self.below:
+            yield from tree
 
 
 async def list_folder(

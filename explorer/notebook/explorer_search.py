@@ -9,11 +9,11 @@ from explorer.client.records import Suggestion
 from explorer.metadata.names import singular
 from explorer.notebook.markup import markdown_line_tree
 from explorer.notebook.search import Question, SearchResults, make_results
-from explorer.notebook.view import EDITED
 from explorer.sessions.browse import Branch, Outline, OutlineRow
 from explorer.sessions.search import NO_NAMES, Results
 from explorer.views.chart import compact
 from explorer.views.search import FacetGroup, ResultRow, facet_value_label, loosened_label
+from explorer.views.text import EDITED
 
 if TYPE_CHECKING:
     from explorer.client.records import Measures

@@ -20,7 +20,6 @@ from explorer.notebook.entity import (
     names_of_existing,
 )
 from explorer.notebook.view import (
-    EDITED,
     MOST_ROWS,
     Shown,
     ShownTable,
@@ -44,6 +43,7 @@ from explorer.views.search import (
     search_table,
 )
 from explorer.views.table import Table, TableColumn, attributes, places_for, to_frame
+from explorer.views.text import EDITED
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,14 +1,15 @@
 """Walking the lineage of an entity: what is read and drawn of it, a column's, its impact, paths."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from explorer.client.display import line
-from explorer.client.records import Flow
-from explorer.errors import CatalogError, InvalidInput, Superseded
+from explorer.client.records import Direction, Flow
+from explorer.errors import CatalogError, InvalidInput, NotFound, Superseded, UnknownName
+from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.query import read_filter
@@ -21,9 +22,12 @@ from explorer.views.lineage import (
     SIDES,
     Edge,
     ImpactView,
+    LineageListing,
     LineageNode,
     Neighbourhood,
     PathsView,
+    RelatedEntities,
+    RelationshipGroup,
     choose_nodes,
     hop_count,
     path_edges,
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog
     from explorer.graph import Extent, Paths
+    from explorer.metadata.registry import Registry
     from explorer.query.filters import Filter
 
 MOST_HOPS: Final = 20
@@ -42,10 +47,14 @@ MOST_HOPS: Final = 20
 _READ_WHOLE: Final = 1_000
 _MOST_READ: Final = 2_000
 _LONGEST_NAME: Final = 60
+_SHOWN_PER_NAME: Final = 20
+_DATASET_ATTRIBUTES: Final = ("name", "platform", "removed", "deprecated")
 _COLUMNS: Final = ("follow_column", "follow_edge", "forget_columns")
 _DRAWING: Final = ("read", "draw", "unfold", "look_at", "show_paths", "offer_columns", *_COLUMNS)
 
 _ALL: Final = (*_DRAWING, "list_impact")
+
+_T = TypeVar("_T")
 
 Fits = Callable[[Neighbourhood], Awaitable[bool]]
 
@@ -161,6 +170,166 @@ async def read_paths(
     paths = await find_paths(catalog, source, target, **limits)
     urns = dict.fromkeys((paths.source, paths.target, *chain.from_iterable(paths.node_paths)))
     return PathsView.of(paths, await catalog.entities(Urn.parse_all(urns), DETAIL_ASPECTS))
+
+
+async def read_attributes(
+    catalog: "AsyncCatalog", urns: Iterable[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the attributes of each entity; see `explorer.graph.nodes.attributes_of`.
+
+    A column has `column`, its simple path, and the name of its dataset, but no `exists`. Makes one
+    request per 150 entities.
+    """
+    from explorer.graph import split_column
+    from explorer.graph.nodes import DETAIL_ASPECTS, attributes_of
+
+    unique_urns = list(dict.fromkeys(urns))
+    columns = {urn: parts for urn in unique_urns if (parts := split_column(urn))}
+    tables = sorted({columns[urn][0] if urn in columns else urn for urn in unique_urns})
+    entities = await catalog.entities(Urn.parse_all(tables), DETAIL_ASPECTS)
+    attributes = attributes_of(tables, entities)
+    for urn, (dataset, path) in columns.items():
+        attribute = attributes[dataset]
+        attributes[urn] = {
+            **{name: attribute[name] for name in _DATASET_ATTRIBUTES if name in attribute},
+            "type": "schemaField",
+            "column": FieldPath(path).simple,
+        }
+    return {urn: attributes[urn] for urn in unique_urns}
+
+
+async def require_entity(catalog: "AsyncCatalog", urn: str | Urn) -> None:
+    """Raise `NotFound` if the catalog does not have the entity. Makes one request.
+
+    A mistyped URN would otherwise look like an entity without lineage or relationships.
+    """
+    if not await catalog.exists(urn):
+        raise NotFound(f"there is no {urn} in this catalog")
+
+
+def read_choice(texts: Iterable[str], registry: "Registry") -> "Filter":
+    """Parse filters on the attributes of graph nodes, and return one that requires all of them.
+
+    Raises `UnknownName` for a field that graph nodes do not have.
+    """
+    from explorer.graph.nodes import FIELDS
+    from explorer.query.filters import Filter
+
+    chosen = Filter()
+    for text in texts:
+        # Not strict, because hops, queries and users are not fields of the metadata model.
+        parsed = read_filter(text, registry, strict=False)
+        for criterion in (criterion for group in parsed.any_of for criterion in group):
+            name = criterion.field.removesuffix(".keyword")
+            if name not in FIELDS:
+                names = {"type" if field == "_entityType" else field for field in FIELDS}
+                raise UnknownName("field of entities in lineage", name, names)
+        chosen = chosen.and_(parsed)
+    return chosen
+
+
+async def read_nearest(
+    catalog: "AsyncCatalog",
+    query: LineageQuery,
+    *,
+    filter: "Filter",
+    limit: int | None,
+    with_next_hop: bool = False,
+) -> LineageListing:
+    """Return lineage to list: at most `limit` nodes, the nearest ones, with their details.
+
+    With `with_next_hop` the graph includes one more hop, which is not shown. Nodes that do not
+    match the filter are contracted. Raises `NotFound` if there is no such entity, and `UnknownName`
+    if there is no such column.
+    """
+    further = replace(query, hops=query.hops + with_next_hop)
+    graph = await read_existing(catalog, query.urn, read_graph(catalog, further))
+    from explorer.graph import contracted, matches
+
+    root = graph.graph["roots"][0]
+    if filter:
+        await _add_details(catalog, graph, graph)
+        matching = {
+            node for node, attributes in graph.nodes(data=True) if matches(node, attributes, filter)
+        }
+        graph = contracted(graph, matching | {root})
+    listing = LineageListing(root, query.hops, graph, query.sides, ())
+    far = dict(graph.nodes.data("hops"))
+    nearest = sorted(listing.within(), key=lambda node: (abs(far[node]), node))[:limit]
+    if not filter:
+        await _add_details(catalog, graph, (root, *nearest))
+    if len(graph) == 1:
+        await require_entity(catalog, query.urn)
+    return replace(listing, nearest=tuple(nearest))
+
+
+async def read_existing(catalog: "AsyncCatalog", urn: str | Urn, reading: Awaitable[_T]) -> _T:
+    """Return what is read, and raise `NotFound` instead of `UnknownName` if the entity, not only
+    its column, is missing."""
+    try:
+        return await reading
+    except UnknownName:
+        await require_entity(catalog, urn)
+        raise
+
+
+async def _add_details(catalog: "AsyncCatalog", graph: "nx.DiGraph", urns: Iterable[str]) -> None:
+    """Add attributes of the entities to the nodes, except `exists` if lineage has set it."""
+    for urn, attributes in (await read_attributes(catalog, urns)).items():
+        node = graph.nodes[urn]
+        exists = node.get("exists")
+        node.update(attributes)
+        if exists is not None:
+            node["exists"] = exists
+
+
+async def read_relationships(
+    catalog: "AsyncCatalog",
+    urn: str,
+    directions: Iterable[Direction],
+    names: Sequence[str],
+    *,
+    limit: int | None,
+    read_all: bool,
+) -> RelatedEntities:
+    """Return the relationships with these names, or all; at most `limit` are shown per name.
+
+    With `read_all` all are read, and shown unless there is a limit; otherwise the first 10,000 per
+    direction are read. Raises `NotFound` if there is no such entity, and `UnknownName` for a
+    relationship that does not exist.
+    """
+    check_relationships(names, catalog.registry)
+    groups: list[RelationshipGroup] = []
+    totals: dict[Direction, int] = {}
+    most = limit or (None if read_all else _SHOWN_PER_NAME)
+    for direction in directions:
+        edges = await catalog.relationships(urn, direction, names or None)
+        totals[direction] = edges.total
+        urns_by_name: dict[str, list[Urn]] = {
+            name: list(urns) for name, urns in edges.by_relationship().items()
+        }
+        if read_all and edges.truncated:
+            urns_by_name = {}
+            async for edge in catalog.related(urn, direction, names or None):
+                urns_by_name.setdefault(edge.relationship, []).append(edge.urn)
+        groups += [
+            RelationshipGroup(direction, name, len(urns), tuple(urns[:most]))
+            for name, urns in sorted(urns_by_name.items())
+        ]
+    if not groups:
+        await require_entity(catalog, urn)
+    urns = [urn, *(str(urn) for group in groups for urn in group.urns)]
+    return RelatedEntities(urn, tuple(groups), totals, await read_attributes(catalog, urns))
+
+
+def check_relationships(names: Sequence[str], registry: "Registry") -> None:
+    """Raise `UnknownName` for a relationship that the metadata model does not have."""
+    relationships = {
+        edge.name for aspect in registry.aspects.values() for edge in aspect.relationships
+    }
+    for name in names:
+        if name not in relationships:
+            raise UnknownName("relationship", name, relationships)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""The columns of a table as they are shown: rows, filters, order, measurements, and a table for
-programs."""
+"""The columns of a table as they are shown: rows, filters, order, measurements, a table for
+programs, and the schema as a command prints it."""
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +10,13 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from explorer.client.display import LINE_LIMIT, counted, line
 from explorer.errors import ServerFault
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.views.table import Table, TableColumn, join_names
+from explorer.views.parts import Report
+from explorer.views.table import Table, TableColumn, join_names, to_objects
+from explorer.views.text import EDITED, TextLine, join_pieces, text_line
 from explorer.views.timeseries import comparable_profiles, newest_with_columns, usage_of
 
 if TYPE_CHECKING:
@@ -470,3 +474,141 @@ def _with_parents(columns: "Sequence[Column]", chosen: Collection[int]) -> set[i
         if at in chosen:
             indexes.update(above)
     return indexes
+
+
+# The page of a dataset shows the rest of a long description.
+_MAX_DESCRIPTION: Final = 240
+
+
+def select_columns(
+    columns: "Iterable[Column]",
+    names: Mapping[Urn, str],
+    *,
+    tags: Sequence[str] = (),
+    text: str = "",
+    undocumented: bool = False,
+) -> "list[Column]":
+    """Return the columns that have all these tags or terms, given by name or URN, and a text in
+    their path or description, and if `undocumented` no description."""
+
+    def is_selected(column: "Column") -> bool:
+        labels = [*column.tags, *column.terms]
+        label_texts = {
+            label_text.casefold()
+            for urn in labels
+            for label_text in (str(urn), urn.name, names.get(urn) or urn.name)
+        }
+        texts = "\n".join((column.path.simple, column.path.raw, column.description)).casefold()
+        return (
+            all(tag.casefold() in label_texts for tag in tags)
+            and text.casefold() in texts
+            and not (undocumented and column.documented)
+        )
+
+    return [column for column in columns if is_selected(column)]
+
+
+def schema_report(
+    entity: "Entity", columns: "Sequence[Column]", names: Mapping[Urn, str], *, version: int
+) -> Report:
+    """Return some of the columns of a dataset as a tree, or without their parents if these are not
+    all; `names` are those of tags and terms."""
+    schema = entity.schema
+    is_whole = len(columns) == len(schema)
+    knowledge = ColumnKnowledge(names=names)
+    rows = [column_row(column, knowledge, flat=not is_whole) for column in columns]
+    labelled = any(row.tags or row.terms for row in rows)
+    tree: Sequence[TableColumn[ColumnRow]] = (
+        TableColumn("column", read=_indented_label, max_width=36, folds=True),
+        TableColumn("type", max_width=12),
+        TableColumn("facts", "", _key_and_null),
+        TableColumn(
+            "labels",
+            "tags, terms",
+            _label_names,
+            folds=True,
+            audience="everyone" if labelled else "programs",
+        ),
+        TableColumn("description", read=_short_description, folds=True),
+    )
+    parents = [
+        {"depth": column.depth, "parent": column.parent.raw if column.parent else None}
+        for column in columns
+    ]
+    table = columns_table("", columns)
+    document = {
+        "urn": str(entity.urn),
+        "version": version,
+        "total": len(schema),
+        "documented": schema.documented,
+        "columns": [row | of for row, of in zip(to_objects(table), parents, strict=True)],
+        "orphans": [orphan.field_path for orphan in schema.orphans],
+    }
+    parts = [Table.from_records(rows, tree)]
+    return Report(table, parts, document, notes=tuple(_schema_notes(entity, len(columns), version)))
+
+
+def page_columns(schema: "Schema") -> Table:
+    """Return the columns as the page of a dataset lists them, each with the description that an
+    edited one replaced."""
+    columns: Sequence[TableColumn[ColumnRow]] = (
+        TableColumn("column", read=_indented_label, folds=True),
+        TableColumn("type"),
+        TableColumn("key", read=lambda row: "key" if row.column.is_key else "", style="bold"),
+        TableColumn("description", read=described_line, folds=True),
+        TableColumn(
+            "replaced",
+            read=lambda row: f"from ingestion: {row.replaced}" if row.replaced else "",
+            is_below=True,
+            style="dim",
+        ),
+    )
+    return Table.from_records(map(column_row, schema), columns, is_list=True)
+
+
+def _indented_label(row: ColumnRow) -> TextLine:
+    return text_line("  " * row.indent, row.label)
+
+
+def _key_and_null(row: ColumnRow) -> str:
+    words = {"key": row.column.is_key, "null": row.column.nullable}
+    return " ".join(word for word, holds in words.items() if holds)
+
+
+def _label_names(row: ColumnRow) -> TextLine:
+    terms = [(name, "italic") for name in row.terms]
+    return text_line(*join_pieces([*(f"#{name}" for name in row.tags), *terms], ", "))
+
+
+def _short_description(row: ColumnRow) -> TextLine:
+    return described_line(row, _MAX_DESCRIPTION)
+
+
+def described_line(row: ColumnRow, limit: int = LINE_LIMIT) -> TextLine:
+    """Return the description of a column, marked if it was edited, and which earlier column it was
+    written for."""
+    mark = f"{EDITED} " if row.is_edited else ""
+    text = line(row.description, limit)
+    missing = "" if text else "no description"
+    earlier = f" ({row.earlier})" if row.earlier else ""
+    return text_line(mark, text, (missing, "dim italic"), (earlier, "dim"))
+
+
+def _schema_notes(entity: "Entity", shown_count: int, version: int) -> Iterator[str]:
+    schema = entity.schema
+    if not schema.columns:
+        yield "the catalog has no columns for this dataset"
+    else:
+        edited = sum(bool((column.edited or "").strip()) for column in schema)
+        total = counted(len(schema), "column")
+        if shown_count != len(schema):
+            total = f"{shown_count:,} of {len(schema):,} shown"
+        edited_count = f", {edited:,} {EDITED} edited" if edited else ""
+        yield f"{total}, {schema.documented:,} documented{edited_count}"
+    if version:
+        yield f"version {version} of the ingested schema; edited descriptions are not part of it"
+    if any(column.earlier for column in schema):
+        urn = shlex.quote(str(entity.urn))
+        yield f"catalog describe {urn} --carry-over moves what was written before"
+    for orphan in schema.orphans:
+        yield f"has edits, but is no longer a column: {orphan.field_path}"

@@ -7,14 +7,19 @@ shown field by field.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+import msgspec
+import orjson
+
+from explorer.client.display import moment
 from explorer.metadata.names import ownership, singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
-from explorer.views.history import ActorNames, author_of, name_of
+from explorer.views.columns import page_columns
+from explorer.views.history import ActorNames, actor_of, author_of, name_of, version_label
 from explorer.views.parts import (
     Code,
     Fact,
@@ -23,17 +28,20 @@ from explorer.views.parts import (
     Part,
     Plain,
     Prose,
+    Report,
+    ReportPart,
     Stamped,
     Title,
     Value,
     Web,
 )
 from explorer.views.table import Table, TableColumn
+from explorer.views.text import EDITED, Piece, TextLine, join_pieces, text_line
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from explorer.client.entity import Entity
+    from explorer.client.entity import AspectRead, Entity
     from explorer.client.records import Edges, Health
     from explorer.metadata.aspects import Link, Owner
 
@@ -511,7 +519,7 @@ def _texts(entity: "Entity") -> Iterator[Part]:
     if entity.entity_type == "corpuser":
         ingested = ""
     if edited:
-        yield Title(word, "✎ edited")
+        yield Title(word, f"{EDITED} edited")
         yield Prose(edited)
     if ingested or not (edited or entity.entity_type in ("corpuser", "dataPlatform")):
         yield Title(word, "ingested" if ingested else "")
@@ -707,3 +715,137 @@ def _list(entity: "Entity", aspect: str, field: str) -> list[Any]:
 
 def _dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+# These aspects are shown in the table of columns.
+_SHOWN_AS_COLUMNS: Final = frozenset(("schemaMetadata", "editableSchemaMetadata"))
+
+
+def entity_report(
+    entity: "Entity", names: Mapping[Urn, str], health: "Health | None" = None
+) -> Report:
+    """Return the page of an entity for a command: header, health problems, description, columns,
+    links, details; with the names of the entities that it refers to."""
+    shown_aspects = ", ".join(name for name in sorted(entity.aspects) if not name.endswith("Key"))
+    parts = [
+        *_header(entity),
+        *(_health_lines(health) if health is not None and not health.is_sound else ()),
+        Title("Description"),
+        *description_parts(
+            entity.ingested_description,
+            entity.edited_description,
+            _stamp_pieces(_find_edit_aspect(entity), names),
+        ),
+        *_columns_parts(entity),
+        *_link_lines(entity, names),
+        *detail_parts(entity, _SHOWN_AS_COLUMNS),
+        TextLine(()),
+    ]
+    hint = text_line((f"aspects: {shown_aspects}; --aspect NAME shows one", "dim"))
+    return Report(parts=parts, names=names, remarks=(hint,))
+
+
+def aspects_report(urn: str | Urn, aspects: "Sequence[AspectRead]", names: ActorNames) -> Report:
+    """Return aspects as they are stored: as one JSON object by name, or one below the other."""
+    document = {
+        "urn": str(urn),
+        "entityName": Urn.parse(urn).entity_type,
+        "aspects": {
+            aspect.name: {
+                "name": aspect.name,
+                "version": aspect.version,
+                "value": aspect.value,
+                "created": msgspec.to_builtins(aspect.created),
+            }
+            for aspect in aspects
+        },
+    }
+    parts: list[ReportPart] = []
+    for aspect in aspects:
+        head = [(aspect.name, "bold"), version_label(aspect.version), *_stamp_pieces(aspect, names)]
+        value = orjson.dumps(aspect.value, option=orjson.OPT_INDENT_2).decode()
+        parts += [text_line(*join_pieces(head), wraps=True), Code(value, "json")]
+    return Report(parts=parts, document=document)
+
+
+def description_parts(
+    ingested: str | None, edited: str | None, stamp: Iterable[Piece] = ()
+) -> Iterator[ReportPart]:
+    """Yield the edited and the ingested description, each under its label; `stamp` is said of the
+    edited one."""
+    if edited:
+        yield text_line(*join_pieces([(f"{EDITED} edited", "bold"), *stamp]), wraps=True)
+        yield Prose(edited)
+    if ingested:
+        yield text_line(("from ingestion", "bold"))
+        yield Prose(ingested)
+    if not (edited or ingested):
+        yield text_line(("no description", "dim italic"))
+
+
+def _header(entity: "Entity") -> Iterator[ReportPart]:
+    yield text_line((entity.name, "bold underline"), wraps=True)
+    kind = entity.entity_type
+    own_kind = entity.kind if entity.kind != kind else ""
+    facts: list[str | None] = [singular(kind), own_kind, entity.platform, entity.urn.origin]
+    yield text_line(*join_pieces(facts), wraps=True)
+    # Never wrapped, so that it can be copied.
+    yield text_line((str(entity.urn), "dim"))
+    if entity.removed:
+        yield text_line(("removed: hidden from search and browse", "bold red"))
+    if entity.deprecation is not None:
+        yield text_line(("deprecated: ", "bold red"), entity.deprecation, wraps=True)
+    owners: list[Value] = [
+        Mention(urn, ownership(owner.type))
+        if (urn := urn_of(owner.owner)) is not None
+        else Plain(f"{owner.owner} ({ownership(owner.type)})")
+        for owner in entity.owners
+    ]
+    yield Fact("owners", tuple(owners) or (Plain("nobody"),))
+    labels = {"tags": entity.tags, "terms": entity.terms, "domains": entity.domains}
+    for label, urns in labels.items():
+        if urns:
+            yield Fact(label, tuple(map(Mention, urns)))
+    yield from (Fact("folder", (Plain(path),)) for path in entity.browse_paths)
+
+
+def _health_lines(health: "Health") -> Iterator[ReportPart]:
+    """Yield the health problems, each with the URN of the entity that has it."""
+    yield Title("Health", ", ".join(health.sentences()))
+    for problem in problems(health):
+        since = problem.day(lambda at: moment(millis_of(at)))
+        facts = [problem.name, *problem.facts, f"since {since}" if since else ""]
+        yield text_line((f"{problem.verdict}  ", "bold red"), *join_pieces(facts), wraps=True)
+        yield text_line("  ", (str(problem.urn), "dim"))
+
+
+def _columns_parts(entity: "Entity") -> Iterator[ReportPart]:
+    schema = entity.schema
+    if schema.columns:
+        edited = f", {EDITED} edited" if any(column.edited for column in schema) else ""
+        counts = f"{len(schema)} columns, {schema.documented} documented{edited}"
+        yield Title("Schema", counts)
+        yield page_columns(schema)
+        for orphan in schema.orphans:
+            gone = ("has edits, but is no longer a column: ", "dim")
+            yield text_line(gone, orphan.field_path)
+
+
+def _link_lines(entity: "Entity", names: ActorNames) -> Iterator[ReportPart]:
+    if entity.links:
+        yield Title("Links")
+    for link in entity.links:
+        author = author_of(link.create_stamp, names)
+        pieces: list[Piece] = [link.description, (link.url, "underline"), (author, "dim")]
+        yield text_line(*join_pieces(pieces))
+
+
+def _find_edit_aspect(entity: "Entity") -> "AspectRead | None":
+    kind = entity.entity_type
+    return entity.aspects.get(f"editable{kind[:1].upper()}{kind[1:]}Properties")
+
+
+def _stamp_pieces(aspect: "AspectRead | None", names: ActorNames) -> tuple[Piece, ...]:
+    if aspect is None or aspect.created is None:
+        return ()
+    return actor_of(aspect.created, names), moment(aspect.created.time)

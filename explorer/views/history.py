@@ -4,15 +4,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
+from explorer.client.display import counted, moment
 from explorer.client.records import ValueChange, difference
-from explorer.metadata.aspects import AuditStamp
+from explorer.metadata.aspects import AuditStamp, moment_of
 from explorer.metadata.fieldpath import ColumnPaths, FieldPath
 from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.urn import Urn
-from explorer.views.diff import CHANGE_MARKS, Diff, significant_changes, summary_of, value_diff
+from explorer.views.diff import (
+    CHANGE_MARKS,
+    Diff,
+    significant_changes,
+    summary_of,
+    text_diff,
+    value_diff,
+)
+from explorer.views.parts import Difference, Fitted, Report, ReportPart
 from explorer.views.table import TIME, Audience, Table, TableColumn, attributes, json_text
+from explorer.views.text import Piece, join_pieces, text_line
 
 if TYPE_CHECKING:
     from explorer.client import entity
@@ -81,6 +91,12 @@ class VersionStep:
     def label(self) -> str:
         """The version's number in words."""
         return version_label(self.version.number)
+
+    @property
+    def millis(self) -> int:
+        """When it was written, 0 if that is not known."""
+        stamp = self.version.created
+        return max(stamp.time, 0) if stamp else 0
 
     @property
     def summary(self) -> str:
@@ -532,3 +548,125 @@ def _change_columns(
         TableColumn("origin", read=read_origin),
         TableColumn("run", None, read_run, "programs"),
     )
+
+
+# Narrower pages show the summary of a version below its date.
+_WIDE: Final = 110
+
+
+def steps_report(
+    urn: Urn, steps: "Sequence[VersionStep]", total: int | None, names: ActorNames
+) -> Report:
+    """Return versions of aspects, of `total` there are, if that is known."""
+    table = history_table("", steps, names)
+    narrow: list[ReportPart] = []
+    for step in steps:
+        pieces = _stamp_pieces(step.version.created, names)
+        label = join_pieces([*pieces, (step.aspect, "bold"), step.label])
+        narrow += [text_line(*label, is_cut=True), text_line("  ", step.summary, wraps=True)]
+    document = {
+        "urn": str(urn),
+        "total": total,
+        "versions": [
+            {
+                "aspect": step.aspect,
+                **_version_value(step.version, names),
+                "summary": step.summary,
+                "changes": None
+                if step.changes is None
+                else [_change_value(change) for change in step.changes],
+            }
+            for step in steps
+        ],
+    }
+    note = f"{counted(len(steps), 'version')} shown"
+    if total != len(steps):
+        most = "more" if total is None else f"{total:,}"
+        note = f"{len(steps):,} of {most} versions shown; --count shows more"
+    return Report(table, [Fitted(_WIDE, [table], narrow)] if steps else [], document, notes=(note,))
+
+
+def column_changes_report(
+    urn: str, path: str, changes: "Sequence[ColumnChange]", names: ActorNames, count: int
+) -> Report:
+    """Return at most `count` changes of a column's description, newest first."""
+    latest = changes[:count]
+    parts: list[ReportPart] = []
+    for change in latest:
+        origin = "edited" if change.origin == "edited" else "from ingestion"
+        pieces = (*_stamp_pieces(change.created, names), origin, (run_of(change.run_id), "dim"))
+        parts += [text_line(*join_pieces(pieces), wraps=True)]
+        parts += [Difference(text_diff(change.before, change.after))]
+    note = f"{counted(len(changes), 'change')} shown"
+    if not changes:
+        note = "this column has never had a description"
+    elif len(latest) < len(changes):
+        note = f"{len(latest):,} of {len(changes):,} changes shown; --count shows more"
+    document = {"urn": urn, "path": path, "total": len(changes)}
+    table = column_changes_table("", latest, names)
+    return Report(table, parts, document, "changes", notes=(note,))
+
+
+def blame_report(
+    dataset: "Entity", blamed: Mapping[str, "ColumnChange"], names: ActorNames
+) -> Report:
+    """Return who wrote each column's description."""
+    table = blame_table("", dataset.schema, blamed, names)
+    note = f"{len(blamed):,} of {counted(len(dataset.schema), 'column')} described"
+    return Report(table, document={"urn": str(dataset.urn)}, rows_name="columns", notes=(note,))
+
+
+def difference_report(difference: "AspectDiff", names: ActorNames) -> Report:
+    """Return the differences between two versions, place by place."""
+    document = {
+        "urn": str(difference.urn),
+        "aspect": difference.aspect,
+        "older": _version_value(difference.older, names),
+        "newer": _version_value(difference.newer, names),
+        "changes": [_change_value(change) for change in difference],
+    }
+    if not difference.changes:
+        note = "no differences between the two versions"
+        return Report(parts=[], document=document, notes=(note,))
+    parts: list[ReportPart] = []
+    for mark, style, version in (
+        ("--- ", "red", difference.older),
+        ("+++ ", "green", difference.newer),
+    ):
+        created = version.created
+        head = f"{difference.aspect}, {version_label(version.number)}"
+        pieces = join_pieces([head, actor_of(created, names), _day_and_time(created)])
+        parts.append(text_line((mark, style), *pieces, wraps=True))
+    parts.append(Difference(value_diff(difference.changes)))
+    places = "place differs" if len(difference) == 1 else "places differ"
+    return Report(parts=parts, document=document, notes=(f"{len(difference):,} {places}",))
+
+
+def _stamp_pieces(stamp: AuditStamp | None, names: ActorNames) -> tuple[Piece, Piece]:
+    return (_day_and_time(stamp), "bold"), actor_of(stamp, names)
+
+
+def _day_and_time(stamp: AuditStamp | None) -> str:
+    return moment(stamp.time) if stamp and stamp.time > 0 else "at an unknown time"
+
+
+def _version_value(version: "Version", names: ActorNames) -> dict[str, Any]:
+    stamp = version.created
+    at = moment_of(stamp.time) if stamp and stamp.time > 0 else None
+    return {
+        "version": version.number,
+        "time": at.isoformat() if at else None,
+        "actor": stamp.actor if stamp else None,
+        "who": actor_of(stamp, names) or None,
+        "run": version.run_id,
+    }
+
+
+def _change_value(change: ValueChange) -> dict[str, Any]:
+    return {
+        "place": change.place,
+        "path": list(change.path),
+        "kind": change.kind,
+        "before": change.before,
+        "after": change.after,
+    }

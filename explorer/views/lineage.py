@@ -10,12 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
 
 from explorer.client.display import counted, line
-from explorer.client.records import Flow
+from explorer.client.records import Direction, Flow
 from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
+from explorer.views.parts import Chain, Fitted, Note, Report, ReportPart
 from explorer.views.table import (
     Row,
     Table,
@@ -25,6 +26,8 @@ from explorer.views.table import (
     markdown_cell,
     markdown_table,
 )
+from explorer.views.text import Piece, TextLine, text_line
+from explorer.views.tree import draw_tree
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.graph.analysis import Affected, Certainty, Grouping, Impact, Paths
     from explorer.sources.schema_changes import ChangedSchemas, SchemaChange
+    from explorer.sources.script_lineage import CatalogTables, StatementLineage
+    from explorer.sources.sql_lineage import Path as TablePath
 
 Attributes = Mapping[str, Any]
 """The attributes of a node in a graph; see `explorer.graph.nodes`."""
@@ -480,7 +485,11 @@ def lineage_tree(
         return _edge_note(graph.edges[ends])
 
     top = _grow_tree(root, further, entities, edge, upward=upward)
-    lines = list(_draw_branches(top.below, last="┌─ " if upward else "└─ "))
+    drawn_branches = draw_tree(top.below, lambda branch: branch.below, "┌─ " if upward else "└─ ")
+    lines = [
+        TreeLine(depth, prefix, branch.entity, branch.note, branch.reference, branch.hidden)
+        for depth, prefix, branch in drawn_branches
+    ]
     return lines[::-1] if upward else lines
 
 
@@ -565,24 +574,151 @@ def _reference(
     return "↑ above" if before != upward else "↓ below"
 
 
-def _draw_branches(branches: Sequence[_Branch], *, last: str) -> Iterator[TreeLine]:
-    """Yield a line for each branch, with its children indented below it."""
-    waiting = [(branch, 1, "", branch is branches[-1]) for branch in reversed(branches)]
-    while waiting:
-        branch, depth, indent, is_last = waiting.pop()
-        yield TreeLine(
-            depth,
-            f"{indent}{last if is_last else '├─ '}",
-            branch.entity,
-            branch.note,
-            branch.reference,
-            branch.hidden,
+_SIDES: Final[Mapping[Flow, Literal["upstream", "downstream"]]] = {
+    "UPSTREAM": "upstream",
+    "DOWNSTREAM": "downstream",
+}
+_MAX_CYCLES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LineageListing:
+    """The lineage of an entity or column, `root`, on some sides.
+
+    `nearest` has the URNs to show, those within `hops` from the nearest on, without the root. The
+    graph may reach one hop further.
+    """
+
+    root: str
+    hops: int
+    graph: "nx.DiGraph"
+    sides: tuple[Flow, ...]
+    nearest: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        """The number of nodes within `hops`, without the root."""
+        return sum(map(self.count, self.sides))
+
+    def count(self, flow: Flow) -> int:
+        """Return the number of nodes on one side within `hops`."""
+        far = [self.graph.nodes[node]["hops"] for node in self.within()]
+        return sum((hops < 0) == (flow == "UPSTREAM") for hops in far)
+
+    def within(self) -> Iterator[str]:
+        """Yield the nodes within `hops`, without the root."""
+        for node, far in self.graph.nodes.data("hops"):
+            if node != self.root and abs(far) <= self.hops:
+                yield node
+
+    def drawn_graph(self) -> "nx.DiGraph":
+        """Return the graph of the root and the nodes shown."""
+        if len(self.nearest) == len(self.graph) - 1:
+            return self.graph
+        return self.graph.subgraph({self.root, *self.nearest}).copy()
+
+
+def lineage_report(listing: LineageListing, *, as_tree: bool = True) -> Report:
+    """Return lineage as a tree, the entity below its upstream and above its downstream, or as a
+    line for each entity, nearest first."""
+    parts = _tree_parts(listing) if as_tree else [_nearest_table(listing)]
+    return Report(parts=parts, urns=listing.nearest, notes=tuple(_lineage_notes(listing)))
+
+
+def _tree_parts(listing: LineageListing) -> Iterator[TextLine]:
+    nodes = listing.graph.nodes
+    entities = lineage_entities((urn, nodes[urn]) for urn in (listing.root, *listing.nearest))
+    trees = {
+        flow: lineage_tree(
+            listing.graph, listing.root, entities, side=_SIDES[flow], upward=flow == "UPSTREAM"
         )
-        deeper = f"{indent}{'   ' if is_last else '│  '}"
-        waiting += [
-            (below, depth + 1, deeper, below is branch.below[-1])
-            for below in reversed(branch.below)
-        ]
+        for flow in listing.sides
+    }
+    yield from map(_tree_line, trees.get("UPSTREAM", ()))
+    root = _entity_pieces(entities[listing.root], "bold underline")
+    yield text_line("● ", *root, is_cut=True)
+    yield from map(_tree_line, trees.get("DOWNSTREAM", ()))
+
+
+def _tree_line(tree_line: TreeLine) -> TextLine:
+    pieces: list[Piece] = [(tree_line.prefix, "dim")]
+    match tree_line:
+        case TreeLine(entity=LineageEntity() as entity, reference=""):
+            pieces += _entity_pieces(entity, "bold")
+            pieces.append((f"  {tree_line.note}" if tree_line.note else "", "italic"))
+        case TreeLine(entity=LineageEntity() as entity):
+            pieces += [entity.full_name, (f"  {tree_line.reference}", "dim italic")]
+        case _:
+            pieces.append((tree_line.reference, "dim"))
+    if tree_line.hidden:
+        pieces.append((f"  … {tree_line.hidden:,} more", "dim"))
+    return text_line(*pieces, is_cut=True)
+
+
+def _entity_pieces(entity: LineageEntity, style: str) -> tuple[Piece, ...]:
+    state = f"  {entity.state}" if entity.state else ""
+    return (entity.full_name, style), (f"  {entity.type}", "dim"), (state, "italic")
+
+
+def _nearest_table(listing: LineageListing) -> Table:
+    columns: Sequence[TableColumn[LineageEntity]] = (
+        TableColumn(
+            "name", read=lambda entity: entity.full_name, max_width=48, folds=True, style="bold"
+        ),
+        TableColumn("type"),
+        TableColumn("hops", read=lambda entity: abs(entity.hops or 0)),
+        TableColumn(
+            "side", read=lambda entity: "upstream" if (entity.hops or 0) < 0 else "downstream"
+        ),
+        TableColumn("state", style="italic"),
+    )
+    nodes = listing.graph.nodes
+    entities = lineage_entities((urn, nodes[urn]) for urn in listing.nearest)
+    return Table.from_records(entities.values(), columns).without_empty_columns()
+
+
+def _lineage_notes(listing: LineageListing) -> Iterator[Note]:
+    """Yield totals, what was left out and how to see it, and cycles."""
+    total, hops = listing.total, hop_count(listing.hops)
+    counts = ", ".join(f"{listing.count(flow):,} {_SIDES[flow]}" for flow in _in_order(listing))
+    if not total:
+        yield f"nothing {' or '.join(_SIDES[flow] for flow in listing.sides)} within {hops}"
+    elif len(listing.nearest) < total:
+        shown_count = f"{len(listing.nearest):,} of {total:,} shown ({counts})"
+        yield f"{shown_count} within {hops}; --limit shows more"
+    else:
+        yield f"{counts} within {hops}"
+    if total < len(listing.graph) - 1:
+        yield f"there is more lineage; --hops {listing.hops + 1} shows it"
+    if guesses := listing.graph.graph.get("guesses"):
+        edges = (
+            "1 column edge is a guess" if guesses == 1 else f"{guesses:,} column edges are guesses"
+        )
+        yield f"{edges}: only their tables are known to be connected"
+    yield from _cycle_notes(listing)
+    if cut := listing.graph.graph["truncated"]:
+        yield incomplete_note(cut)
+
+
+def _in_order(listing: LineageListing) -> Iterator[Flow]:
+    return (flow for flow in _SIDES if flow in listing.sides)
+
+
+def _cycle_notes(listing: LineageListing) -> Iterator[str]:
+    from explorer.graph import cycles
+
+    graph = listing.drawn_graph()
+    all_cycles = cycles(graph, limit=_MAX_CYCLES + 1)
+    for cycle in all_cycles[:_MAX_CYCLES]:
+        names = [lineage_entity(urn, graph.nodes[urn]).name for urn in (*cycle, cycle[0])]
+        yield f"cycle: {' → '.join(names)}"
+    if len(all_cycles) > _MAX_CYCLES:
+        yield "there are more cycles"
+
+
+def incomplete_note(reason: str, hint: str = "") -> TextLine:
+    """Return a note that something was not read to its end, and why."""
+    return text_line(("incomplete: ", "bold"), reason, hint)
 
 
 CERTAINTY: "Final[Mapping[Certainty, str]]" = {
@@ -701,6 +837,119 @@ class ImpactView:
         return self.entities[affected.urn].domain or None
 
 
+_WIDE: Final = 110
+_WIDEST: Final = 140
+
+
+def impact_report(view: ImpactView, grouping: "Grouping | None", top: int | None) -> Report:
+    """Return the affected entities, at most `top`, the most used first; people see one table, or
+    with `grouping` one per group with at most `top` lines each."""
+    impact = view.impact
+    most = len(impact.affected) if top is None else top
+    parts: list[ReportPart] = []
+    for key, name, group in view.groups(grouping) if grouping else ():
+        title = (name, "bold underline") if key else (f"no {grouping}", "italic")
+        queries = sum(node.queries or 0 for node in group)
+        counts = f"  {len(group):,}" + (f" · {queries:,} queries" if queries else "")
+        parts += [TextLine(())] if parts else []
+        parts += [text_line(title, (counts, "dim"), wraps=True)]
+        parts.append(_affected_table(view, group[:most]))
+        if len(group) > most:
+            parts.append(text_line((f"… {len(group) - most:,} more", "dim")))
+    if not grouping and impact.affected:
+        parts = [_affected_table(view, impact.affected[:most])]
+    notes = tuple(_impact_notes(view, most))
+    return Report(view.table(top), parts, _impact_value(view), "affected", notes=notes)
+
+
+def _affected_table(view: ImpactView, affected: "Sequence[Affected]") -> ReportPart:
+    """Return a table of affected entities, with fewer columns on a narrow page."""
+    is_of_column = bool(view.impact.column)
+
+    def entity(node: "Affected") -> LineageEntity:
+        return view.entities[node.urn]
+
+    def known(node: "Affected") -> str | None:
+        return CERTAINTY[node.certainty] if is_of_column else None
+
+    def table(*left_out: str, has_short_type: bool = False) -> Table:
+        columns: Sequence[TableColumn[Affected]] = (
+            TableColumn(
+                "name",
+                None,
+                lambda node: entity(node).full_name,
+                max_width=36,
+                folds=True,
+                style="bold",
+            ),
+            TableColumn(
+                "type",
+                None,
+                lambda node: entity(node).kind if has_short_type else entity(node).type,
+            ),
+            *attributes("queries", "users", "hops"),
+            TableColumn("columns", max_width=20, folds=True),
+            TableColumn("known", read=known, folds=True),
+            TableColumn(
+                "owners", None, lambda node: entity(node).owners, max_width=24, style="dim"
+            ),
+            TableColumn("state", None, lambda node: entity(node).state, style="italic"),
+        )
+        columns = [column for column in columns if column.name not in left_out]
+        return Table.from_records(affected, columns).without_empty_columns()
+
+    if not is_of_column:
+        return Fitted(_WIDE, [table()], [table("owners")])
+    middle = table("owners", has_short_type=True)
+    narrow = table("owners", "users", "hops", has_short_type=True)
+    return Fitted(_WIDEST, [table()], [Fitted(_WIDE, [middle], [narrow])])
+
+
+def _impact_value(view: ImpactView) -> dict[str, Any]:
+    """Return what the JSON object has beside `affected`: `groups` has the counts for each type,
+    platform, owner and domain; the key "" is for entities without one."""
+    impact = view.impact
+    from explorer.graph.analysis import Grouping
+
+    groups = {
+        grouping: [
+            {
+                "key": key,
+                "name": name,
+                "count": len(group),
+                "queries": sum(node.queries or 0 for node in group),
+            }
+            for key, name, group in view.groups(grouping)
+        ]
+        for grouping in get_args(Grouping)
+    }
+    return {
+        "urn": impact.root,
+        "column": impact.column,
+        "total": len(impact),
+        "queries": impact.queries,
+        "truncated": impact.truncated,
+        "uncounted": impact.uncounted,
+        "affected": None,
+        "groups": groups,
+    }
+
+
+def _impact_notes(view: ImpactView, most: int) -> Iterator[Note]:
+    impact = view.impact
+    if impact.affected:
+        yield f"{len(impact):,} affected by {view.title}"
+        yield "; ".join(filter(None, (", ".join(view.kinds), view.queries)))
+    else:
+        yield f"nothing is affected by {view.title}"
+    if most < len(impact):
+        yield f"{most:,} of {len(impact):,} shown; --top shows more"
+    if impact.truncated:
+        yield incomplete_note(impact.truncated)
+    if impact.uncounted:
+        yield impact.uncounted
+
+
 def _attributes(affected: "Affected") -> dict[str, Any]:
     origin = next((urn.origin for urn in Urn.parse_all([affected.urn])), None)
     return {
@@ -794,6 +1043,231 @@ class PathsView:
             for number, step in enumerate(steps)
         ]
         return Table.from_records(places, columns, "paths")
+
+
+# By how much a search of paths that stopped is suggested to go further.
+_FURTHER: Final = 4
+
+
+def paths_report(view: PathsView, relationships: Sequence[str], most_hops: int) -> Report:
+    """Return one line per path, numbered if there are several; as URNs only the first path. If the
+    paths do not follow lineage, each arrow has the name of its relationship. Where the search
+    stopped, a note suggests another of at most `most_hops`."""
+    paths = view.paths
+    widest = len(str(len(view.steps)))
+    parts = [
+        Chain(
+            f"{number:>{widest}}  " if len(view.steps) > 1 else "",
+            [_path_step(view, step, is_first=at == 0) for at, step in enumerate(steps)],
+        )
+        for number, steps in enumerate(view.steps, 1)
+    ]
+    document = {
+        "source": paths.source,
+        "target": paths.target,
+        "direction": paths.direction if paths.node_paths else None,
+        "hops": paths.hops,
+        "joined_by": paths.joined_by,
+        "truncated": paths.truncated,
+        "ways": [
+            [_node_value(urn, view.nodes[urn]) for urn in node_path]
+            for node_path in paths.node_paths
+        ],
+    }
+    urns = paths.node_paths[0] if paths.node_paths else ()
+    notes = tuple(_path_notes(view, relationships, most_hops))
+    return Report(parts=parts, document=document, urns=urns, notes=notes)
+
+
+def _path_step(view: PathsView, step: PathStep, *, is_first: bool) -> TextLine:
+    entity, arrow = step.entity, (f"{view.arrow} ", "dim")
+    pieces: list[Piece] = [] if is_first else [arrow]
+    if pieces and view.paths.direction == "any" and step.relationship:
+        pieces += [(step.relationship, "dim"), " ", arrow]
+    state = f" {entity.state}" if entity.state else ""
+    return text_line(
+        *pieces, (entity.full_name, "bold"), (f" ({entity.type})", "dim"), (state, "italic")
+    )
+
+
+def _node_value(urn: str, node: Attributes) -> dict[str, Any]:
+    return {
+        "urn": urn,
+        "name": node["name"],
+        "type": node["type"],
+        "kind": node.get("kind", node["type"]),
+        "platform": node.get("platform"),
+        "exists": node.get("exists"),
+        "removed": node.get("removed", False),
+    }
+
+
+def _path_notes(view: PathsView, relationships: Sequence[str], most_hops: int) -> Iterator[Note]:
+    paths, source, target = view.paths, view.source.full_name, view.target.full_name
+    if not paths.node_paths:
+        along = f"along {', '.join(relationships) or 'lineage'}"
+        if paths.within:
+            along += f" within {hop_count(paths.within)}"
+        yield f"there is no path from {source} to {target} {along}"
+    elif paths.source == paths.target:
+        yield f"{source} is both ends"
+    elif paths.direction == "any":
+        yield view.counts
+    else:
+        ends = (target, source) if paths.direction == "downstream" else (source, target)
+        yield f"{view.counts}, {paths.direction}: {ends[0]} is downstream of {ends[1]}"
+    if paths.truncated:
+        further = min((paths.within or most_hops) * _FURTHER, most_hops)
+        hint = f"; --hops {further} looks further" if (paths.within or further) < further else ""
+        yield incomplete_note(paths.truncated, hint)
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipGroup:
+    """The entities of one relationship in one direction: their number, and those to show."""
+
+    direction: Direction
+    name: str
+    count: int
+    urns: tuple[Urn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedEntities:
+    """RelatedEntities of an entity in groups, outgoing ones first, with attributes of those shown.
+
+    `totals` are the server's counts. The counts of the groups cover only what was read.
+    """
+
+    urn: str
+    groups: tuple[RelationshipGroup, ...]
+    totals: Mapping[Direction, int]
+    nodes: Mapping[str, Attributes]
+
+
+def relationships_report(related: RelatedEntities) -> Report:
+    """Return a heading with the count of each relationship, and its entities below."""
+    parts: list[ReportPart] = []
+    for group in related.groups:
+        is_outgoing = group.direction == "OUTGOING"
+        parts += [TextLine(())] if parts else []
+        name = (group.name, "bold underline") if group.name else ("unnamed", "dim italic")
+        count = f"  {group.count:,} {'outgoing' if is_outgoing else 'incoming'}"
+        arrow = ("→ " if is_outgoing else "← ", "dim")
+        parts += [text_line(arrow, name, (count, "dim"), wraps=True), _group_table(related, group)]
+        if len(group.urns) < group.count:
+            parts.append(text_line((f"… {group.count - len(group.urns):,} more", "dim")))
+    counts: dict[str, dict[str, int]] = {side.lower(): {} for side in related.totals}
+    for group in related.groups:
+        counts[group.direction.lower()][group.name] = group.count
+    document = {"urn": related.urn, "total": sum(related.totals.values()), "counts": counts}
+    notes = tuple(_relationship_notes(related))
+    return Report(_relationships_table(related), parts, document, "edges", notes=notes)
+
+
+def _group_table(related: RelatedEntities, group: RelationshipGroup) -> Table:
+    columns: Sequence[TableColumn[LineageEntity]] = (
+        TableColumn("name", read=lambda entity: entity.full_name, max_width=60, folds=True),
+        TableColumn("type", style="dim"),
+        TableColumn("state", style="italic"),
+    )
+    entities = lineage_entities((str(urn), related.nodes[str(urn)]) for urn in group.urns)
+    records = [entities[str(urn)] for urn in group.urns]
+    return Table.from_records(records, columns, is_list=True)
+
+
+def _relationships_table(related: RelatedEntities) -> Table:
+    nodes = related.nodes
+    columns = (
+        TableColumn("direction", read=lambda edge: edge[0].direction.lower()),
+        TableColumn("relationship", read=lambda edge: edge[0].name),
+        TableColumn("urn", read=lambda edge: edge[1]),
+        TableColumn("name", read=lambda edge: lineage_entity(edge[1], nodes[edge[1]]).name),
+        TableColumn("type", read=lambda edge: nodes[edge[1]]["type"]),
+        TableColumn("kind", read=lambda edge: nodes[edge[1]].get("kind", nodes[edge[1]]["type"])),
+        TableColumn("platform", read=lambda edge: nodes[edge[1]].get("platform")),
+        TableColumn("exists", read=lambda edge: nodes[edge[1]].get("exists")),
+    )
+    edges = [(group, str(urn)) for group in related.groups for urn in group.urns]
+    return Table.from_records(edges, columns)
+
+
+def _relationship_notes(related: RelatedEntities) -> Iterator[str]:
+    total = sum(related.totals.values())
+    if not total:
+        sides = " or ".join(direction.lower() for direction in related.totals)
+        name = lineage_entity(related.urn, related.nodes[related.urn]).name
+        yield f"no {sides} relationships of {name}"
+        return
+    counts = ", ".join(f"{count:,} {side.lower()}" for side, count in related.totals.items())
+    shown_count = sum(len(group.urns) for group in related.groups)
+    is_whole = shown_count >= total
+    yield (
+        counts if is_whole else f"{shown_count:,} of {total:,} shown ({counts}); --limit shows more"
+    )
+    read_count = sum(group.count for group in related.groups)
+    if read_count < total:
+        yield f"the counts per relationship cover only the first {read_count:,}"
+
+
+def script_report(
+    statements: "Sequence[StatementLineage]", catalog_tables: "CatalogTables"
+) -> Report:
+    """Return the target, upstream tables and column lineage of each statement of a SQL script, and
+    of those that were not parsed the reason."""
+    parts: list[ReportPart] = []
+    notes: list[str] = []
+    for statement in statements:
+        problem = statement.problem
+        if problem is not None:
+            how = "" if statement.lineage.problem is None else "cannot be parsed: "
+            notes.append(f"line {statement.line}: {how}{problem} ({statement.text})")
+        if statement.lineage.problem is not None:
+            continue
+        target = ".".join(statement.target) if statement.target else "query"
+        tables = (_script_table(path, catalog_tables) for path in statement.lineage.tables)
+        upstreams = ", ".join(tables) or "nothing"
+        head = (f"{statement.line:>5}  ", "dim"), (target, "bold"), f" from {upstreams}"
+        parts.append(text_line(*head, wraps=True))
+        traced = zip(statement.target_columns, statement.lineage.columns, strict=True)
+        for at, (name, sources) in enumerate(traced):
+            columns = ", ".join(f"{path[-1]}.{column}" for path, column in sources)
+            if (gap := statement.lineage.gaps.get(at)) is not None:
+                columns += f"{'; ' if sources else ''}not traced: {gap}"
+            columns = columns or "no column"
+            parts.append(text_line("       ", name, (" ← ", "dim"), columns, wraps=True))
+    parsed = f"{len(statements) - len(notes):,} of {len(statements):,} statements parsed"
+    if not statements:
+        parsed = "the script has no statement that reads or writes tables"
+    document = [_statement_value(statement, catalog_tables) for statement in statements]
+    return Report(parts=parts, document=document, notes=(*notes, parsed))
+
+
+def _script_table(path: "TablePath", catalog_tables: "CatalogTables") -> str:
+    return ".".join(path) + ("" if path in catalog_tables.urns else " (created by the script)")
+
+
+def _statement_value(
+    statement: "StatementLineage", catalog_tables: "CatalogTables"
+) -> dict[str, Any]:
+    def label(path: "TablePath") -> str:
+        return str(catalog_tables.urns.get(path) or ".".join(path))
+
+    columns = zip(statement.target_columns, statement.lineage.columns, strict=False)
+    return {
+        "line": statement.line,
+        "text": statement.text,
+        "target": label(statement.target) if statement.target else None,
+        "upstreams": [label(path) for path in statement.lineage.tables],
+        "columns": {
+            name: [{"urn": label(path), "column": column} for path, column in sources]
+            for name, sources in columns
+        },
+        "untraced": {
+            statement.target_columns[at]: reason for at, reason in statement.lineage.gaps.items()
+        },
+        "problem": statement.problem,
+    }
 
 
 def _type_of(text: str) -> str:
@@ -985,6 +1459,25 @@ class SchemaChangesView:
             TableColumn("problem", audience="programs"),
         )
         return Table.from_records(self.impacts, columns, self.title)
+
+    def report(self) -> Report:
+        """Return the changes; as URNs those of the affected entities."""
+        skipped = [{"subject": part.subject, "reason": part.reason} for part in self.found.skipped]
+        document = {
+            "base": self.found.base,
+            "head": self.found.head,
+            "changes": None,
+            "skipped": skipped,
+        }
+        urns = dict.fromkeys(node.urn for impact in self.impacts for node in impact.affected)
+        unchecked = (text_line(("not checked: ", "bold"), note) for note in self.notes)
+        return Report(
+            self.table(),
+            document=document,
+            rows_name="changes",
+            urns=urns,
+            notes=(self.title, *unchecked),
+        )
 
     def markdown(self) -> str:
         """Return a comment in Markdown.

@@ -7,12 +7,15 @@ links and in the reader's time zone. The cells of facts and grids are text.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from explorer.client.display import moment
 from explorer.metadata.urn import Urn
+from explorer.views.chart import Bars, Lines
 from explorer.views.diff import Diff
+from explorer.views.table import Table
+from explorer.views.text import TextLine
 
 LINK_SCHEMES: Final = frozenset({"http", "https", "mailto"})
 """The schemes of addresses that are shown as links."""
@@ -179,6 +182,57 @@ class Picture:
 
 
 Part = Title | Say | Prose | Code | Fact | Facts | Grid | Fold | Difference | Picture
+"""A part of a page that every front end shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Steps one after another, after a number or a mark; where there is no room for all of them,
+    the others stand below."""
+
+    before: str
+    steps: Sequence[TextLine]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Parts for a page of at least `width` cells, and the same for narrower ones; `is_cut` if long
+    lines of the wide ones are cut, so that files and pipes, of any width, get the narrow ones."""
+
+    width: int
+    wide: Sequence["ReportPart"]
+    narrow: Sequence["ReportPart"]
+    is_cut: bool = False
+
+
+ReportPart = Part | TextLine | Chain | Table | Bars | Lines | Fitted
+"""A part of a report, which a command prints."""
+
+Note = str | TextLine
+"""What is said beside a view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is shown of a thing in any form.
+
+    People see `parts`, by default the `table`, with the `names` of entities. Programs get the
+    table, its URNs or `urns`, and as JSON the `document`, by default the rows of the table, which
+    with `rows_name` are an entry of the document. `notes` are said beside every form, `remarks`
+    only to people.
+    """
+
+    table: Table | None = None
+    parts: Iterable[ReportPart] | None = None
+    document: Any = ...
+    rows_name: str = ""
+    urns: Iterable[Urn | str] | None = None
+    names: Mapping[Urn, str] = field(default_factory=dict)
+    notes: Sequence[Note] = ()
+    remarks: Sequence[Note] = ()
+
+
+_AnyPart = TypeVar("_AnyPart", Part, ReportPart)
 
 
 def mentions_of(parts: Iterable[Part]) -> Iterator[Urn]:
@@ -197,7 +251,7 @@ def mentions_of(parts: Iterable[Part]) -> Iterator[Urn]:
 _MOST_VALUES = 20
 
 
-def with_names(parts: Iterable[Part], names: Mapping[Urn, str]) -> Iterator[Part]:
+def with_names(parts: Iterable[_AnyPart], names: Mapping[Urn, str]) -> "Iterator[_AnyPart | Facts]":
     """Yield the parts, with each run of facts merged into one `Facts` with text cells.
 
     `names` are the names of the entities in the facts; times are in the local time zone.

@@ -7,15 +7,19 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.metadata.browse_paths import below_path
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import display_name, singular
 from explorer.metadata.urn import Urn
-from explorer.views.table import TIME, Table, TableColumn, join_names
+from explorer.views.parts import Fitted, Report, ReportPart
+from explorer.views.table import TIME, Table, TableColumn, attributes, join_names
+from explorer.views.text import EDITED, TextLine, text_line
+from explorer.views.tree import draw_tree
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
+    from explorer.client.folders import FolderListing, FolderTree
     from explorer.client.records import BrowsePage, Facet, Hit, Measures, SearchPage
 
 SORT_ORDERS: Final[Mapping[str, str]] = {
@@ -369,6 +373,268 @@ def facet_value_label(field: str, value: str, names: Mapping[str, str]) -> str:
 def _rank(group: FacetGroup) -> tuple[int, str]:
     first = _FIRST_FACETS.index(group.field) if group.field in _FIRST_FACETS else len(_FIRST_FACETS)
     return first, group.label
+
+
+_WIDE: Final = 110
+
+
+def _result_name(row: ResultRow) -> TextLine:
+    states = f"  {', '.join(row.states)}" if row.states else ""
+    return text_line((row.name, "bold"), (states, "dim italic"))
+
+
+def _result_text(row: ResultRow) -> TextLine:
+    mark = f"{EDITED} " if row.is_edited else ""
+    placeholder = "" if row.first_line else row.description_placeholder
+    return text_line(mark, row.first_line, (placeholder, "dim italic"))
+
+
+_MATCHED: Final[TableColumn[ResultRow]] = TableColumn(
+    "matched",
+    read=lambda row: ", ".join(row.matched_fields),
+    audience="people",
+    max_width=24,
+    style="dim",
+)
+_RESULT_COLUMNS: Final[Sequence[TableColumn[ResultRow]]] = (
+    TableColumn("urn", None, lambda row: str(row.urn), "programs"),
+    TableColumn("name", None, _result_name, "people", max_width=36, folds=True),
+    TableColumn("name", audience="programs"),
+    TableColumn("type", None, lambda row: row.kind_label, "people", max_width=12),
+    TableColumn("type", None, lambda row: row.urn.entity_type, "programs"),
+    TableColumn("kind", audience="programs"),
+    TableColumn("platform", max_width=12),
+    TableColumn("description", audience="programs"),
+    TableColumn("edited", None, lambda row: row.is_edited, "programs"),
+    TableColumn("matched", None, lambda row: row.matched_fields, "programs"),
+)
+
+
+def search_report(
+    page: "SearchPage",
+    entities: Mapping[Urn, "Entity"],
+    *,
+    explains: bool = False,
+    only_urns: bool = False,
+) -> Report:
+    """Return a page of results, with `explains` why each matched; for programs with all that
+    matched and the facets.
+
+    The URNs are those of the results that lack no word: what reads them may write to each. With
+    `only_urns` the notes say how many are left out.
+    """
+    rows = result_rows(page, entities)
+    table = Table.from_records(rows, (*_RESULT_COLUMNS, _MATCHED))
+    text = TableColumn("description", read=_result_text, audience="people")
+    below = Table.from_records(rows, (*_RESULT_COLUMNS, _MATCHED, replace(text, is_below=True)))
+    wide = Table.from_records(rows, (*_RESULT_COLUMNS, text, _MATCHED))
+    document = {
+        "text": page.text,
+        "start": page.start,
+        "total": page.total,
+        "corrected": page.corrected,
+        "complete": page.complete,
+        "hits": [_result_value(row) for row in rows],
+        "facets": {
+            facet.name: {value.value: value.count for value in facet.values}
+            for facet in page.facets
+        },
+    }
+    parts: Sequence[ReportPart] = (
+        list(_explanations(rows, page.start))
+        if explains
+        else [Fitted(_WIDE, [wide], [below], is_cut=True)]
+    )
+    urns = [hit.urn for hit in page if not hit.lacks]
+    notes = list(_search_notes(page))
+    if only_urns and len(urns) < len(page):
+        lacking = counted(len(page) - len(urns), "result")
+        notes.append(f"{lacking} without some of the words, not printed")
+    return Report(table, parts, document, urns=urns, notes=tuple(notes))
+
+
+def _result_value(row: ResultRow) -> dict[str, object]:
+    return {
+        "urn": str(row.urn),
+        "name": row.name,
+        "type": row.urn.entity_type,
+        "kind": row.kind,
+        "platform": row.platform,
+        "description": row.description,
+        "edited": row.is_edited,
+        "score": row.score,
+        "reason": row.reason,
+        "lacks": list(row.lacks),
+        "matched": [
+            {"field": match.field, "value": match.value, "weight": match.weight}
+            for match in row.matched
+        ],
+    }
+
+
+def _explanations(rows: Sequence[ResultRow], start: int) -> Iterator[TextLine]:
+    """Yield the rank and score of each result, the reason, and the fields that matched."""
+    for rank, row in enumerate(rows, start + 1):
+        score = f"  {row.score_label}" if row.score_label else ""
+        name = (f"{rank:>4}  ", (row.name, "bold"), "  ", row.kind_label, (score, "dim"))
+        yield text_line(*name, is_cut=True)
+        if row.reason:
+            yield text_line(f"      {row.reason}", is_cut=True)
+        for match in row.matched:
+            weight = "" if match.weight is None else f"  weight {match.weight:g}"
+            value = match.value.split("\n", 1)[0]
+            yield text_line(f"      {match.field}: {value}", (weight, "dim"), is_cut=True)
+
+
+def _search_notes(page: "SearchPage") -> Iterator[str]:
+    if page.corrected:
+        yield f"no match for {page.text[:80]}; showing results for {page.corrected[:80]}"
+    if loosened := loosened_label(page):
+        yield loosened
+    if not page.total:
+        yield "nothing found" if page.text == "*" else f"nothing found for {page.text[:80]}"
+    elif not page.hits:
+        yield f"no results after {page.start:,}: the total is {page.total:,}"
+    elif len(page) == page.total:
+        yield f"{page.total:,} shown"
+    else:
+        after = page.start + len(page)
+        more = f"; --start {after} shows the next ones" if page.truncated else ""
+        yield f"{len(page):,} of {page.total:,} shown{more}"
+
+
+class _ListedEntry(NamedTuple):
+    path: str
+    urn: str | None
+    type: str
+    name: str
+    kind: str
+    entities: int | None
+    description: str | None
+    platform: str | None = None
+    text: str = ""
+
+
+def folder_report(
+    listing: "FolderListing", summaries: Mapping[Urn, "Entity"], *, only_urns: bool = False
+) -> Report:
+    """Return the entries at a path, folders first; entities with their first line of description.
+    With `only_urns` the notes say how many folders are left out."""
+    folders = [
+        _ListedEntry(
+            below_path(listing.path, folder.name),
+            None,
+            entity_type,
+            folder.title,
+            entity_type,
+            folder.count,
+            None,
+        )
+        for entity_type, folder in listing.folders
+    ]
+    entities = []
+    for entity_type, named in listing.entities:
+        summary = summaries.get(named.urn)
+        text = summary.description if summary else ""
+        first = next(iter(text.strip().splitlines()), "")
+        is_edited = bool(summary and summary.edited_description)
+        entities.append(
+            _ListedEntry(
+                listing.path,
+                str(named.urn),
+                entity_type,
+                summary.name if summary else named.name,
+                summary.kind if summary else entity_type,
+                None,
+                f"{EDITED} {first}" if is_edited else first,
+                summary.platform if summary else named.urn.platform,
+                text,
+            )
+        )
+
+    def name(entry: _ListedEntry) -> str:
+        return entry.name if entry.urn else f"{entry.name}/"
+
+    columns: Sequence[TableColumn[_ListedEntry]] = (
+        *attributes("path", "urn", "type", audience="programs"),
+        TableColumn("name", read=name, max_width=44, folds=True, style="bold"),
+        TableColumn("kind", "type", max_width=16),
+        TableColumn("entities", audience="everyone" if folders else "programs"),
+        TableColumn("description", audience="everyone" if entities else "programs", style="dim"),
+    )
+    document = {
+        "path": listing.path,
+        "total": listing.total,
+        "shown": len(folders) + len(entities),
+        "entities_below": listing.below,
+        "folders": [_entry_value(entry, "path", "name", "type", "entities") for entry in folders],
+        "entities": [
+            _entry_value(entry, "urn", "name", "type", "kind", "platform")
+            | {"description": entry.text}
+            for entry in entities
+        ],
+    }
+    table = Table.from_records((*folders, *entities), columns)
+    notes = (_folder_note(listing, only_urns=only_urns),)
+    return Report(table, document=document, urns=listing.urns, notes=notes)
+
+
+def _entry_value(entry: _ListedEntry, *names: str) -> dict[str, object]:
+    return {name: getattr(entry, name) for name in names}
+
+
+def _folder_note(listing: "FolderListing", *, only_urns: bool) -> str:
+    if not listing.total:
+        return "there are no folders or entities here"
+    shown_count, folder_count = len(listing.folders) + len(listing.entities), len(listing.folders)
+    counts, more = f"{listing.total:,}", ""
+    if shown_count < listing.total:
+        counts, more = f"{shown_count:,} of {counts}", "; --all shows all"
+    left_out = (
+        f"; {folder_count:,} of them folders, which have no URN"
+        if only_urns and folder_count
+        else ""
+    )
+    below = f"{counted(listing.below, 'entity', 'entities')} in and below {listing.path}"
+    return f"{counts} shown{more}{left_out}; {below}"
+
+
+def folder_tree_report(trees: "Sequence[FolderTree]") -> Report:
+    """Return folders as a tree, each with the number of entities in and below it."""
+    columns: Sequence[TableColumn[FolderTree]] = (
+        *attributes("path", "name"),
+        TableColumn("type", read=lambda tree: tree.entity_type),
+        TableColumn("depth"),
+        TableColumn("entities", read=lambda tree: tree.count),
+    )
+    table = Table.from_records([inner for tree in trees for inner in tree], columns)
+    remarks = (counted(len(table.rows), "folder"),)
+    document = [_tree_value(tree) for tree in trees]
+    return Report(table, tuple(_tree_lines(trees)), document, remarks=remarks)
+
+
+def _tree_lines(trees: "Sequence[FolderTree]") -> Iterator[TextLine]:
+    has_several_types = len({tree.entity_type for tree in trees}) > 1
+    for top in trees:
+        label = f" · {top.entity_type}" if has_several_types else ""
+        yield _tree_line("", top, label)
+        for _, prefix, tree in draw_tree(top.below, lambda tree: tree.below):
+            yield _tree_line(prefix, tree)
+
+
+def _tree_line(prefix: str, tree: "FolderTree", label: str = "") -> TextLine:
+    count = f"  {tree.count:,}{label}"
+    return text_line((prefix, "dim"), (f"{tree.name}/", "bold"), (count, "dim"), is_cut=True)
+
+
+def _tree_value(tree: "FolderTree") -> dict[str, object]:
+    return {
+        "path": tree.path,
+        "name": tree.name,
+        "type": tree.entity_type,
+        "entities": tree.count,
+        "folders": [_tree_value(below) for below in tree.below],
+    }
 
 
 class _FolderEntry(NamedTuple):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, overload
 from explorer.client.display import moment
 from explorer.errors import MissingExtra
 from explorer.metadata.proposal import millis_of
+from explorer.views.text import TextLine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,8 +25,9 @@ else:
 
     _Record = TypeVar("_Record")
 
-Cell = str | int | float | bool | datetime | Sequence[str] | None
-"""The value of a cell; `None` if unknown. Times have a time zone."""
+Cell = str | int | float | bool | datetime | Sequence[str] | TextLine | None
+"""The value of a cell; `None` if unknown. Times have a time zone. A line with styles is for
+people."""
 
 Row = Sequence[Cell]
 
@@ -60,14 +62,15 @@ class TableColumn(Generic[_Record]):
     `audience` says who gets the column: "people", "programs" or "everyone"; of programs only
     "files" (CSV, JSON, …), of these only "objects" (JSON), or only "frames", or as the "index" of
     these; "printed" is for people and files. People see at most `max_width` cells of a value; a
-    value that `folds` is wrapped instead of cut. `cut` says which end of a value is left out where
-    there is no room for all of it. `style` is its text attribute for people: "bold", "dim" or
-    "italic". With `markdown` the values are descriptions. `missing` is shown to people for unknown
-    values. `detail` names the column whose value is shown below in small print if there is room,
-    `link` the column with the address that the text links to. `dtype` is the type in a data frame,
-    by default that of the values, and of "int64" a widget knows a column of numbers. `decimals` is
-    the number of decimals that people see of a float; by default as many as it has, up to six
-    digits.
+    value that `folds` is wrapped instead of cut, and one that `is_below` has a line of its own
+    below the row. A number that `is_bar` is a bar, the greatest as long as there is room. `cut`
+    says which end of a value is left out where there is no room for all of it. `style` is its text
+    attribute for people: "bold", "dim" or "italic". With `markdown` the values are descriptions.
+    `missing` is shown to people for unknown values. `detail` names the column whose value is shown
+    below in small print if there is room, `link` the column with the address that the text links
+    to. `dtype` is the type in a data frame, by default that of the values, and of "int64" a widget
+    knows a column of numbers. `decimals` is the number of decimals that people see of a float; by
+    default as many as it has, up to six digits.
     """
 
     name: str
@@ -76,6 +79,8 @@ class TableColumn(Generic[_Record]):
     audience: Audience = "everyone"
     max_width: int | None = None
     folds: bool = False
+    is_below: bool = False
+    is_bar: bool = False
     cut: Literal["start", "end"] = "end"
     style: Literal["", "bold", "dim", "italic"] = ""
     markdown: bool = False
@@ -139,6 +144,8 @@ def cell_text(cell: Cell, column: TableColumn, *, utc: bool = False) -> str:
             return moment(millis_of(cell), utc=utc)
         case str():
             return cell
+        case TextLine():
+            return cell.text
         case _:
             return ", ".join(cell)
 
@@ -148,7 +155,8 @@ class Table:
     """Rows with a cell for each column.
 
     If the server has more rows than `rows`, `total` is the number of all and `read_all` reads them
-    page by page. `exact`, if set, is written as JSON instead of the rows.
+    page by page. `exact`, if set, is written as JSON instead of the rows. People see no headings of
+    a table that `is_list`.
     """
 
     columns: Sequence[TableColumn]
@@ -157,6 +165,7 @@ class Table:
     total: int | None = None
     read_all: Callable[[], AsyncIterator[Sequence[Row]]] | None = None
     exact: Any = None
+    is_list: bool = False
 
     @classmethod
     def from_records(
@@ -164,10 +173,22 @@ class Table:
         records: Iterable[_Record],
         columns: Sequence[TableColumn[_Record]],
         title: str = "",
+        *,
+        is_list: bool = False,
     ) -> "Table":
         """Return a table with a row for each record, whose cells the columns read when it is first
         accessed."""
-        return cls(columns, _RecordRows(tuple(records), columns), title)
+        return cls(columns, _RecordRows(tuple(records), columns), title, is_list=is_list)
+
+    def without_empty_columns(self) -> "Table":
+        """Return the table without columns that are empty in every row."""
+        used = [
+            at
+            for at in range(len(self.columns))
+            if any(row[at] not in (None, "", 0, ()) for row in self.rows)
+        ]
+        rows = [[row[at] for at in used] for row in self.rows]
+        return Table([self.columns[at] for at in used], rows, self.title)
 
     @classmethod
     def of(cls, title: str, names: Iterable[str], rows: Sequence[Row], **rest: Any) -> "Table":
@@ -328,6 +349,8 @@ def _csv_cell(cell: Cell) -> str:
             return _iso(cell)
         case str():
             return _without_formula(cell.replace("\0", ""))
+        case TextLine():
+            return _without_formula(cell.text)
         case _:
             return json.dumps(list(cell), ensure_ascii=False)
 
@@ -353,6 +376,8 @@ def markdown_cell(cell: Cell) -> str:
             text = _iso(cell)
         case str() | int() | float():
             text = str(cell)
+        case TextLine():
+            text = cell.text
         case _:
             text = ", ".join(cell)
     text = _MARKUP.sub(r"\\\g<0>", text).replace("&", "&amp;")
@@ -368,6 +393,8 @@ def _iso(at: datetime) -> str:
 
 
 def _plain(cell: Cell) -> Any:
+    if isinstance(cell, TextLine):
+        return cell.text
     return cell if cell is None or isinstance(cell, str | int | float | datetime) else list(cell)
 
 

@@ -27,7 +27,18 @@ from explorer.metadata.measurements import comparable, separate_windows
 from explorer.metadata.urn import Urn
 from explorer.views.chart import Bar, Bars, Panel, Unit, compact, full_number, on_calendar
 from explorer.views.history import name_of
-from explorer.views.table import TIME, Audience, Cell, Row, Table, TableColumn, join_names
+from explorer.views.parts import Fitted, Report, ReportPart, Title
+from explorer.views.table import (
+    TIME,
+    Audience,
+    Cell,
+    Row,
+    Table,
+    TableColumn,
+    join_names,
+    to_objects,
+)
+from explorer.views.text import TextLine, join_pieces, text_line
 
 if TYPE_CHECKING:
     from explorer.client.records import Timeseries
@@ -907,3 +918,195 @@ def _time_columns(
             "timestamp_millis", None, lambda part: point_of(part).timestamp_millis, "objects"
         ),
     )
+
+
+_MOST_VALUES: Final = 30
+_WIDE: Final = 130
+_VALUE_MEASURES: Final = ("min", "max", "mean", "median")
+_ONLY_SOME: Final = "the server returned only some of the {}; choose a shorter period to see all"
+
+
+def newest_profile_report(urn: str, series: "Timeseries") -> Report:
+    """Return the latest profile: the measures of the table, then those of its columns, from the
+    latest profile that has columns."""
+    data = read_profiles(series)
+    points = [measures for _, measures in data.measurements]
+    point = data.newest
+    if point is None:
+        table = column_measures_table((), over_time=False)
+        return Report(table, [], None, notes=("this dataset has no profile",))
+    of_columns = newest_with_columns(points)
+    parts = [(of_columns, field) for field in of_columns.columns.values()] if of_columns else []
+    table = column_measures_table(parts, over_time=False)
+    (document,) = to_objects(measures_table([point]))
+    measured_at = of_columns.at.isoformat() if of_columns and of_columns.at else None
+    document = {
+        "urn": urn,
+        **document,
+        "columns_measured_at": measured_at,
+        "columns": to_objects(table),
+    }
+    when = ""
+    if of_columns is not None and of_columns is not point:
+        when = f", last on {profile_time(of_columns)}"
+    notes = [f"{counted(len(parts), 'column')} profiled{when}"]
+    if data.parts:
+        notes.append("catalog profile-stats with --days also lists the profiles of parts")
+    shown_parts = _profile_parts(point, parts, data.caution)
+    return Report(table, shown_parts, document, notes=tuple(notes))
+
+
+def _profile_parts(
+    point: TableMeasures,
+    measures: "Sequence[tuple[TableMeasures, ColumnMeasures]]",
+    caution: str,
+) -> list[ReportPart]:
+    rows, columns = point.row_count, point.column_count
+    head = join_pieces(
+        [
+            f"measured {profile_time(point)}",
+            "" if rows is None else f"{rows:,} rows",
+            "" if columns is None else f"{columns:,} columns",
+            _size_words(point),
+            caution,
+        ]
+    )
+    parts: list[ReportPart] = [text_line(*head, wraps=True)]
+    if not measures:
+        return parts
+
+    def nulls(column: ColumnMeasures) -> str:
+        return _count_and_share(column.null_count, column.null_proportion)
+
+    def distinct(column: ColumnMeasures) -> str:
+        return _count_and_share(column.unique_count, column.unique_proportion)
+
+    name = TableColumn("column", read=_name_of, max_width=36, folds=True, style="bold")
+    counts = (name, TableColumn("nulls", read=nulls), TableColumn("distinct", read=distinct))
+    values = [TableColumn(measure, max_width=14) for measure in _VALUE_MEASURES]
+    values.append(TableColumn("samples", read=_samples, style="dim"))
+    below = TableColumn("values", None, _values_line, is_below=True)
+    fields = [field for _, field in measures]
+    wide = Table.from_records(fields, (*counts, *values))
+    narrow = Table.from_records(fields, (*counts, below))
+    return [*parts, TextLine(()), Fitted(_WIDE, [wide], [narrow])]
+
+
+def _name_of(column: ColumnMeasures) -> str:
+    return column.name
+
+
+def _samples(column: ColumnMeasures) -> str:
+    return ", ".join(column.sample_values or ())
+
+
+def _values_line(column: ColumnMeasures) -> TextLine:
+    facts = [
+        (f"{name} {value}", "dim")
+        for name in _VALUE_MEASURES
+        if (value := getattr(column, name)) is not None
+    ]
+    samples = f"e.g. {_samples(column)}" if column.sample_values else ""
+    return text_line(*join_pieces([*facts, (samples, "dim")]))
+
+
+def _count_and_share(count: int | None, proportion: float | None) -> str:
+    number = "" if count is None else f"{count:,}"
+    share = "" if proportion is None else full_number(proportion, "share")
+    return f"{number} ({share})" if number and share and count else number or share or "?"
+
+
+def profiles_report(urn: str, series: "Timeseries", phrase: str) -> Report:
+    """Return the rows, columns and size of each profile, newest first; `phrase` says in which
+    period."""
+    table = measures_table(series.records(TableMeasures)[::-1])
+    return _series_report(urn, series, table, phrase)
+
+
+def column_profile_report(urn: str, series: "Timeseries", path: str, phrase: str) -> Report:
+    """Return the measures of a column in each profile, newest first, and what the newest says of
+    its values. Raises `UnknownName` if no profile has the column."""
+    measures: list[tuple[TableMeasures, ColumnMeasures]] = []
+    paths: dict[str, None] = {}
+    for point in series.records(TableMeasures)[::-1]:
+        paths |= dict.fromkeys(point.columns)
+        same = [exact for exact in point.columns if FieldPath(exact).simple == path]
+        exact = path if path in point.columns else same[0] if len(same) == 1 else None
+        if exact is not None:
+            measures.append((point, point.columns[exact]))
+    if paths and not measures:
+        raise UnknownName("column in these profiles", path, paths)
+    table = column_measures_table(measures, over_time=True)
+    panels: Iterable[Panel] = ()
+    if measures:
+        newest = comparable_profiles(point for point, _ in measures)[-1]
+        panels = column_panels(next(column for point, column in measures if point is newest))
+    return _series_report(urn, series, table, phrase, panels)
+
+
+def _series_report(
+    urn: str, series: "Timeseries", table: Table, phrase: str, panels: Iterable[Panel] = ()
+) -> Report:
+    count = len(table.rows)
+    note = f"{counted(count, 'profile')}{phrase}, newest first; times are UTC"
+    notes = (
+        note if count else f"no profiles{phrase}",
+        *((_ONLY_SOME.format("profiles"),) if series.truncated else ()),
+    )
+    document = {"urn": urn, "truncated": series.truncated}
+    return Report(
+        table, [table, *_first_rows(panels, _MOST_VALUES)], document, "profiles", notes=notes
+    )
+
+
+def _first_rows(panels: Iterable[Panel], top: int) -> Iterator[Panel]:
+    """Yield panels with at most `top` bars, without those that have none."""
+    for panel in panels:
+        first = panel.first(top) if isinstance(panel, Bars) else panel
+        if not isinstance(first, Bars) or first.bars:
+            yield first
+
+
+def usage_report(urn: str, use: Usage, names: Mapping[Urn, str], phrase: str, top: int) -> Report:
+    """Return the usage by day, and the `top` columns, users and queries; `phrase` says in which
+    period."""
+    days: Sequence[TableColumn[UsageDay]] = (
+        TableColumn("date", "day", lambda day: f"{day.day}"),
+        TableColumn(use.measure, read=lambda day: day.count),
+        TableColumn("users"),
+        TableColumn("bar", "", lambda day: day.count, "people", is_bar=True),
+    )
+    table = Table.from_records(use.days, days)
+    document = {
+        "urn": urn,
+        "measure": use.measure,
+        "total": use.total,
+        "truncated": use.limit is not None,
+        "days": [
+            {"date": f"{day.day}", "count": day.count, "users": day.users} for day in use.days
+        ],
+        "users": [{"user": user, "count": count} for user, count in use.users],
+        "columns": [{"path": path, "count": count} for path, count in use.columns],
+        "queries": [{"query": query, "days": count} for query, count in use.queries],
+    }
+    if not use.days:
+        return Report(table, [], document, notes=(f"no usage data{phrase}",))
+    parts: list[ReportPart] = [table, *_first_rows(usage_panels(use, names), top)]
+    queries = use.queries[:top]
+    if queries:
+        title = "Queries, by number of days on which they were frequent"
+        more = (
+            f"{len(queries):,} of {len(use.queries):,}" if len(queries) < len(use.queries) else ""
+        )
+        columns = (TableColumn("query", max_width=50), TableColumn("days"))
+        rows = [(text_line("  ", query), days) for query, days in queries]
+        parts += [Title(title, more), Table(columns, rows, is_list=True)]
+    total = counted(use.total, _SINGULAR[use.measure], use.measure)
+    day_count = counted(len(use.days), "measured day")
+    notes = [f"{total} on {day_count}{phrase}, {use.total / len(use.days):,.1f} per day"]
+    if use.limit is not None:
+        notes.append(_ONLY_SOME.format("data"))
+    return Report(table, parts, document, notes=notes)
+
+
+_SINGULAR: Final = {"queries": "query", "views": "view"}

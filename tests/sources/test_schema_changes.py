@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from explorer.cli.rendering.lineage import read_schema_changes
+from explorer.cli.commands.lineage import read_schema_changes
 from explorer.client import Catalog
 from explorer.query import Filter
 from explorer.sources.location import open_source

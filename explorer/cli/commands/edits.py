@@ -592,7 +592,7 @@ def _show_deprecations(target: Target, urns: tuple[str, ...], *, as_json: bool) 
     from explorer.cli.options import read_existing
     from explorer.cli.output import print_json
     from explorer.views.journal import value_words
-    from explorer.views.table import TableColumn
+    from explorer.views.table import Table, TableColumn
 
     deprecations: list[tuple[Entity, dict[str, Any] | None]] = []
     with target.open() as catalog:
@@ -614,7 +614,7 @@ def _show_deprecations(target: Target, urns: tuple[str, ...], *, as_json: bool) 
         rows = [
             (entity.urn.name, value_words("deprecation", fields)) for entity, fields in deprecations
         ]
-        output.print_table(output.StyledTable(columns, rows))
+        output.print_table(Table(columns, rows))
     finish(done)
 
 

@@ -2,6 +2,8 @@
 `profile-stats`, `history`, `blame` and `diff`, which show one entity.
 """
 
+from typing import TYPE_CHECKING
+
 import click
 
 from explorer.cli import options
@@ -22,6 +24,12 @@ from explorer.cli.shell_completion import (
     complete_paths,
     complete_types,
 )
+from explorer.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from explorer.client import Catalog
+    from explorer.client.entity import Entity
+    from explorer.client.records import Timeseries
 
 _ENTITIES = click.option(
     "--entity",
@@ -119,30 +127,21 @@ def search(
     TEXT is words and conditions, as in orders platform:hive; conditions are written as in --filter.
     Without TEXT everything matches. Words are searched in names, descriptions, columns and tags;
     the last column of the table lists the fields that matched. If a word has no match, its spelling
-    is corrected, with a message. A URN among the words finds the entity and all that refer to it.
+    is corrected, with a message. Where few have all words, those that have most follow, except with
+    --urns. A URN among the words finds the entity and all that refer to it.
     """
-    from explorer.cli.output import note
-    from explorer.cli.rendering import search
+    from explorer.cli.output import note, show
     from explorer.sessions.search import NO_NAMES, Query, find, read_entities
+    from explorer.views.search import search_report
 
     with target.open() as catalog:
         query = Query(" ".join(text), read_filters(filters, catalog), sort, entities)
         page = catalog.wait(find(catalog.core, query, start, count))
-        if shown_as == "urns":
-            search.print_urns(page)
-            return
-        summaries = catalog.wait(read_entities(catalog.core, page))
+        summaries = {} if shown_as == "urns" else catalog.wait(read_entities(catalog.core, page))
     if summaries is None:
         note(f"warning: {NO_NAMES}")
-        summaries = {}
-    if shown_as == "json":
-        search.print_as_json(page, summaries)
-    elif shown_as == "csv":
-        search.print_as_csv(page, summaries)
-    elif explains:
-        search.print_reasons(page, summaries)
-    else:
-        search.print_table(page, summaries)
+    only_urns = shown_as == "urns"
+    show(search_report(page, summaries or {}, explains=explains, only_urns=only_urns), shown_as)
 
 
 _MAX_DEPTH = 20
@@ -201,20 +200,21 @@ def browse(
         raise click.UsageError(
             "--tree shows only folders, and all of them; leave out --urns, --count and --all"
         )
-    from explorer.cli.rendering import search
+    from explorer.cli.output import page_size, show
     from explorer.client.folders import list_folder, read_folder_tree
+    from explorer.views.search import folder_report, folder_tree_report
 
-    limit = None if everything else count
-    if limit is None and not everything:
-        limit = search.fitting(shown_as)
+    if not everything:
+        count = count or page_size(shown_as)
     with target.open() as catalog:
         if depth is not None:
-            reading = read_folder_tree(catalog.core, path, entities, depth)
-            search.print_tree(catalog.wait(reading), shown_as)
+            trees = catalog.wait(read_folder_tree(catalog.core, path, entities, depth))
+            show(folder_tree_report(trees), shown_as)
             return
-        output = catalog.wait(list_folder(catalog.core, path, entities, limit))
-        summaries = {} if shown_as == "urns" else catalog.summaries(output.urns)
-    search.print_folder(output, summaries, shown_as)
+        listing = catalog.wait(list_folder(catalog.core, path, entities, count))
+        only_urns = shown_as == "urns"
+        summaries = {} if only_urns else catalog.summaries(listing.urns)
+    show(folder_report(listing, summaries, only_urns=only_urns), shown_as)
 
 
 _GET_EPILOG = """
@@ -262,25 +262,24 @@ def get(
         read_names,
         read_urn,
     )
-    from explorer.cli.rendering.entity import print_aspects, print_entity
+    from explorer.cli.output import show
+    from explorer.views.entity import aspects_report, entity_report
 
     with target.open() as catalog:
         urn = read_urn(catalog, urn)
         if version is not None:
-            aspect = catalog.aspect(urn, aspects[0], version)
-            names = read_actor_names(catalog, () if as_json else [aspect.created])
-            print_aspects(urn, [aspect], names, as_json=as_json)
-            return
-        entity = read_existing(catalog, urn)
+            chosen_aspects = [catalog.aspect(urn, aspects[0], version)]
+        else:
+            entity = read_existing(catalog, urn)
+            urn = str(entity.urn)
+            chosen_aspects = find_aspects(entity, aspects)
         if aspects or as_json:
-            aspect_reads = find_aspects(entity, aspects)
-            stamps = () if as_json else [aspect_read.created for aspect_read in aspect_reads]
+            stamps = () if as_json else [aspect.created for aspect in chosen_aspects]
             names = read_actor_names(catalog, stamps)
-            print_aspects(entity.urn, aspect_reads, names, as_json=as_json)
-            return
-        names = read_names(catalog, entity)
-        health = catalog.health(entity.urn)
-    print_entity(entity, names, health)
+            report = aspects_report(urn, chosen_aspects, names)
+        else:
+            report = entity_report(entity, read_names(catalog, entity), catalog.health(urn))
+    show(report, "json" if as_json else None)
 
 
 _SCHEMA_EPILOG = """
@@ -337,18 +336,35 @@ def schema(
     that were edited in the catalog and replace the ingested ones.
     """
     from explorer.cli.options import read_existing, read_label_names, read_urn
-    from explorer.cli.rendering import entity
+    from explorer.cli.output import show
+    from explorer.client.entity import Entity
+    from explorer.metadata.urn import Urn
+    from explorer.views.columns import schema_report, select_columns
 
     with target.open() as catalog:
         urn = read_urn(catalog, urn)
         if version:
-            dataset = entity.read_version(catalog, urn, version)
+            aspect = catalog.aspect(urn, _SCHEMA_ASPECT, version)
+            dataset = Entity(Urn.parse(urn), {_SCHEMA_ASPECT: aspect}, aspect.as_of)
         else:
-            dataset = entity.require_dataset(read_existing(catalog, urn))
+            dataset = read_existing(catalog, urn)
+        _require_dataset(dataset)
         # Programs are given URNs.
         names = read_label_names(catalog, dataset.schema) if tags or shown_as is None else {}
-    conditions = entity.Wanted(tags, match or "", undocumented=undocumented)
-    entity.print_schema(dataset, conditions, names, shown_as, version=version or 0)
+    columns = select_columns(
+        dataset.schema, names, tags=tags, text=match or "", undocumented=undocumented
+    )
+    show(schema_report(dataset, columns, names, version=version or 0), shown_as)
+
+
+_SCHEMA_ASPECT = "schemaMetadata"
+
+
+def _require_dataset(entity: "Entity") -> None:
+    if entity.entity_type != "dataset":
+        raise InvalidInput(
+            f"only datasets have columns; {entity.urn} has the type {entity.entity_type}"
+        )
 
 
 _USAGE_EPILOG = """
@@ -383,9 +399,9 @@ def usage(
     Counts the queries of a dataset, and the views of a chart or dashboard.
     """
     from explorer.cli.options import read_urn, try_read_names
-    from explorer.cli.rendering import entity
+    from explorer.cli.output import show
     from explorer.metadata.urn import Urn
-    from explorer.views.timeseries import usage_of
+    from explorer.views.timeseries import usage_of, usage_report
 
     with target.open() as catalog:
         urn = read_urn(catalog, urn)
@@ -393,7 +409,7 @@ def usage(
         counts = usage_of(series)
         users = Urn.parse_all(user for user, _ in counts.users[:top])
         names = try_read_names(catalog, users) if shown_as is None else {}
-    entity.print_usage(urn, counts, names, period, top, shown_as)
+    show(usage_report(urn, counts, names, period.phrase, top), shown_as)
 
 
 _PROFILE_STATS_EPILOG = """
@@ -429,18 +445,38 @@ def profile_stats(
     By default it shows the latest profile; with --column or a period, all profiles, one per line.
     """
     from explorer.cli.options import read_urn
-    from explorer.cli.rendering import entity
+    from explorer.cli.output import show
+    from explorer.views import timeseries as views
 
     with target.open() as catalog:
         urn = read_urn(catalog, urn)
         newest = column is None and period == Period()
-        series = entity.fetch_profiles(catalog, urn, period, newest=newest)
+        series = _read_profiles(catalog, urn, period, newest=newest)
     if newest:
-        entity.print_newest_profile(urn, series, shown_as)
+        report = views.newest_profile_report(urn, series)
     elif column is None:
-        entity.print_profiles(urn, series, period, shown_as)
+        report = views.profiles_report(urn, series, period.phrase)
     else:
-        entity.print_column_profiles(urn, series, column, period, shown_as)
+        report = views.column_profile_report(urn, series, column, period.phrase)
+    show(report, shown_as)
+
+
+def _read_profiles(catalog: "Catalog", urn: str, period: Period, *, newest: bool) -> "Timeseries":
+    """Return the profiles of a period, oldest first, or only the latest profile; if that has no
+    columns, or is not of the whole table, all profiles. Makes one request, or two.
+
+    Raises `InvalidInput` if the entity is not a dataset.
+    """
+    from explorer.metadata.urn import Urn
+    from explorer.views.timeseries import needs_older
+
+    kind = Urn.parse(urn).entity_type
+    if kind != "dataset":
+        raise InvalidInput(f"only datasets have profiles; {urn} has the type {kind}")
+    if newest:
+        latest = catalog.timeseries(urn, "datasetProfile", latest=True)
+        return catalog.profiles(urn) if needs_older(latest) else latest
+    return catalog.profiles(urn, start=period.start, end=period.end)
 
 
 _HISTORY_EPILOG = """
@@ -497,19 +533,44 @@ def history(
     """
     if column is not None and aspects:
         raise click.UsageError("--column and --aspect cannot be combined; give only one of them")
-    from explorer.cli.options import read_urn
-    from explorer.cli.rendering import entity
+    from explorer.cli.options import (
+        column_at,
+        find_aspects,
+        read_actor_names,
+        read_existing,
+        read_urn,
+    )
+    from explorer.cli.output import show
+    from explorer.views.history import (
+        AspectHistory,
+        VersionStep,
+        column_changes_report,
+        steps_report,
+    )
 
     with target.open() as catalog:
         urn = read_urn(catalog, urn)
+        entity = read_existing(catalog, urn)
         if column is not None:
-            path, changes, names = entity.read_column(catalog, urn, column)
-        else:
-            steps = entity.read_steps(catalog, urn, aspects, count)
-    if column is not None:
-        entity.print_column_changes(urn, path, changes, names, count, shown_as)
-    else:
-        entity.print_steps(steps, shown_as)
+            path = column_at(entity, column).path.raw
+            changes = catalog.column_history(urn, path)
+            names = read_actor_names(catalog, (change.created for change in changes))
+            show(column_changes_report(urn, path, changes, names, count), shown_as)
+            return
+        steps: list[VersionStep] = []
+        totals: list[int | None] = []
+        for aspect in find_aspects(entity, tuple(dict.fromkeys(aspects))):
+            if aspects or not aspect.name.endswith("Key"):
+                # One more version is needed to compute what the oldest one shown changed.
+                page = catalog.versions(urn, aspect.name, count=count + 1)
+                versions = AspectHistory(aspect.name).with_page(page)
+                steps += versions.steps[:count]
+                totals.append(versions.total)
+        steps.sort(key=lambda step: step.millis, reverse=True)
+        del steps[count:]
+        names = read_actor_names(catalog, (step.version.created for step in steps))
+    total = None if None in totals else sum(filter(None, totals))
+    show(steps_report(entity.urn, steps, total, names), shown_as)
 
 
 _BLAME_EPILOG = """
@@ -533,13 +594,15 @@ def blame(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
     otherwise the ingestion that wrote it.
     """
     from explorer.cli.options import read_actor_names, read_existing, read_urn
-    from explorer.cli.rendering import entity
+    from explorer.cli.output import show
+    from explorer.views.history import blame_report
 
     with target.open() as catalog:
-        dataset = entity.require_dataset(read_existing(catalog, read_urn(catalog, urn)))
+        dataset = read_existing(catalog, read_urn(catalog, urn))
+        _require_dataset(dataset)
         blamed = catalog.blame(dataset.urn)
         names = read_actor_names(catalog, (change.created for change in blamed.values()))
-    entity.print_blame(dataset, blamed, names, shown_as)
+    show(blame_report(dataset, blamed, names), shown_as)
 
 
 _DIFF_EPILOG = """
@@ -576,11 +639,12 @@ def diff(
 
     For each place that differs, lines with - are the older value and lines with + the newer one.
     """
-    from explorer.cli.options import read_urn
-    from explorer.cli.rendering import entity
+    from explorer.cli.options import read_actor_names, read_urn
+    from explorer.cli.output import show
+    from explorer.views.history import difference_report
 
     with target.open() as catalog:
-        difference, names = entity.read_difference(
-            catalog, read_urn(catalog, urn), aspect, older, newer
-        )
-    entity.print_difference(difference, names, shown_as)
+        difference = catalog.diff(read_urn(catalog, urn), aspect, older, newer)
+        stamps = (difference.older.created, difference.newer.created)
+        names = read_actor_names(catalog, stamps)
+    show(difference_report(difference, names), shown_as)

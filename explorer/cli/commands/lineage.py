@@ -1,5 +1,7 @@
 """`catalog lineage`, `impact`, `path` and `relationships`: how entities are connected."""
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import click
@@ -14,10 +16,15 @@ from explorer.cli.options import (
     filter_option,
     format_options,
 )
+from explorer.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from explorer.cli.rendering.lineage import LineageReport, RelationshipSide, Sides
+    from explorer.client import Catalog
+    from explorer.client.records import Direction
+    from explorer.graph import Extent
     from explorer.graph.analysis import Grouping
+    from explorer.query.filters import Filter
+    from explorer.views.lineage import ImpactView, SchemaChangesView
 
 _IMPACT_SHOWN: Final = 50
 
@@ -119,12 +126,12 @@ def impact(
 
     Follows up to 50 hops; the most used entities come first. URN can be that of a column.
     """
-    from explorer.cli.output import print_exactly
-    from explorer.cli.rendering import lineage
-    from explorer.cli.rendering.lineage import column_target, read_choice
+    from explorer.cli.output import print_exactly, show
+    from explorer.sessions.lineage import read_choice
+    from explorer.views.lineage import impact_report
 
     if print_workflow:
-        print_exactly(lineage.WORKFLOW.read_text(encoding="utf-8"))
+        print_exactly(_WORKFLOW.read_text(encoding="utf-8"))
         return
     if diff is not None:
         if urn or column or grouping or top:
@@ -134,17 +141,14 @@ def impact(
                 f"--markdown and --{shown_as} cannot be combined; give only one of them"
             )
         with target.open() as catalog:
-            changes = lineage.read_schema_changes(
-                catalog,
-                diff,
-                dialect,
-                filter=read_choice(filters, catalog.registry),
-                with_usage=not no_usage,
+            filter = read_choice(filters, catalog.registry)
+            changes = read_schema_changes(
+                catalog, diff, dialect, filter=filter, with_usage=not no_usage
             )
         if markdown:
             print_exactly(changes.markdown())
         else:
-            lineage.print_schema_changes(changes, shown_as)
+            show(changes.report(), shown_as)
         if fail_if_any and changes.may_break:
             raise click.exceptions.Exit(1)
         return
@@ -155,14 +159,81 @@ def impact(
     if shown_as is None and top is None:
         top = _IMPACT_SHOWN
     with target.open() as catalog:
-        entity, path = column_target(options.read_urn(catalog, urn), column)
+        entity, path = _column_target(options.read_urn(catalog, urn), column)
         filter = read_choice(filters, catalog.registry)
-        view = lineage.read_impact(catalog, entity, path, filter=filter, with_usage=not no_usage)
-    lineage.print_impact(view, grouping, top, shown_as)
-    # Each group prints how many of its entities it leaves out.
-    lineage.print_impact_totals(view, None if grouping and not shown_as else top)
-    if fail_if_any and lineage.may_break(view):
+        view = _read_impact(catalog, entity, path, filter=filter, with_usage=not no_usage)
+    show(impact_report(view, None if shown_as else grouping, top), shown_as)
+    # Whether nothing is affected cannot be told if the traversal stopped before.
+    if fail_if_any and (view.impact.affected or view.impact.truncated):
         raise click.exceptions.Exit(1)
+
+
+_WORKFLOW: Final = Path(__file__).with_name("impact-workflow.yml")
+"""A GitHub workflow that comments on a pull request with its impact."""
+
+
+def _column_target(urn: str, column: str | None) -> tuple[str, str | None]:
+    """Return the URN of the entity and the path of the column; a column can be given by its URN.
+
+    Raises `InvalidInput` if both the URN and `column` name a column.
+    """
+    from explorer.graph import split_column
+
+    parts = split_column(urn)
+    if parts is None:
+        return urn, column
+    if column is not None:
+        raise InvalidInput("the URN already names a column; leave out --column")
+    return parts
+
+
+def _read_impact(
+    catalog: "Catalog", urn: str, column: str | None, *, filter: "Filter", with_usage: bool
+) -> "ImpactView":
+    """Return the affected entities that match the filter. Raises `NotFound` if there is no such
+    entity, and whatever `find_impact` raises."""
+    from explorer.sessions.lineage import read_existing, read_impact, require_entity
+
+    reading = read_impact(catalog.core, urn, column, filter=filter, with_usage=with_usage)
+    view = catalog.wait(read_existing(catalog.core, urn, reading))
+    if not view.impact.affected:
+        catalog.wait(require_entity(catalog.core, urn))
+    return view
+
+
+def read_schema_changes(
+    catalog: "Catalog", revisions: str, dialect: str | None, *, filter: "Filter", with_usage: bool
+) -> "SchemaChangesView":
+    """Return the schema changes in commits of the current repository, with their impact.
+
+    Raises whatever `explorer.sources.schema_changes.read_changes` raises.
+    """
+    from explorer.sources.schema_changes import NamedDatasets, read_changes
+    from explorer.views.lineage import ChangeImpact, SchemaChangesView
+
+    datasets = NamedDatasets(catalog)
+    schemas = read_changes(Path.cwd(), revisions, datasets, dialect)
+    impacts = []
+    for change in schemas.changes:
+        if change.kind == "added":
+            impacts.append(ChangeImpact(change))
+            continue
+        views, problem = [], "the catalog does not have this table"
+        for entity in datasets.find(change.table, is_dbt=change.is_dbt):
+            column = None
+            if change.column is not None:
+                lowered = change.column.casefold()
+                paths = (column.path for column in entity.schema)
+                column = next(
+                    (path.raw for path in paths if path.simple.casefold() == lowered), None
+                )
+                if column is None:
+                    problem = "the catalog has this table, but not this column"
+                    continue
+            urn = str(entity.urn)
+            views.append(_read_impact(catalog, urn, column, filter=filter, with_usage=with_usage))
+        impacts.append(ChangeImpact(change, tuple(views), None if views else problem))
+    return SchemaChangesView.of(schemas, impacts)
 
 
 _MAX_HOPS: Final = 1_000
@@ -219,17 +290,30 @@ def path(
     shown_as: OutputFormat | None,
 ) -> None:
     """Show every shortest path from SOURCE to TARGET."""
-    from explorer.cli.rendering import lineage
+    from explorer.cli.output import show
+    from explorer.sessions.lineage import check_relationships, read_paths, require_entity
+    from explorer.views.lineage import paths_report
 
     with target.open() as catalog:
-        view = lineage.read_paths(
-            catalog, source, destination, relationships, hops=hops, limit=limit
+        check_relationships(relationships, catalog.registry)
+        names = relationships or None
+        reading = read_paths(
+            catalog.core, source, destination, relationships=names, hops=hops, limit=limit
         )
-    lineage.print_paths(view, shown_as)
-    lineage.print_path_totals(view, relationships, _MAX_HOPS)
+        view = catalog.wait(reading)
+        if not view.paths.node_paths:
+            for end in (view.paths.source, view.paths.target):
+                catalog.wait(require_entity(catalog.core, end))
+    show(paths_report(view, relationships, _MAX_HOPS), shown_as)
     if not view.paths.node_paths:
         raise click.exceptions.Exit(1)
 
+
+_DIRECTIONS: "Final[dict[str, tuple[Direction, ...]]]" = {
+    "both": ("OUTGOING", "INCOMING"),
+    "in": ("INCOMING",),
+    "out": ("OUTGOING",),
+}
 
 _RELATIONSHIPS_EPILOG = """
 \b
@@ -272,21 +356,25 @@ entities that refer to it.
 def relationships(
     target: Target,
     urn: str,
-    side: "RelationshipSide",
+    side: str,
     names: tuple[str, ...],
     limit: int | None,
     shown_as: OutputFormat | None,
 ) -> None:
     """List the incoming and outgoing relationships of an entity."""
-    from explorer.cli.rendering import lineage
+    from explorer.cli.output import show
+    from explorer.sessions.lineage import read_relationships
+    from explorer.views.lineage import relationships_report
 
     with target.open() as catalog:
         urn = options.read_urn(catalog, urn)
-        edges = lineage.read_edges(
-            catalog, urn, side, names, limit=limit, read_all=shown_as is not None
+        reading = read_relationships(
+            *(catalog.core, urn, _DIRECTIONS[side], names),
+            limit=limit,
+            read_all=shown_as is not None,
         )
-    lineage.print_relationships(edges, shown_as)
-    lineage.print_relationship_totals(edges)
+        related = catalog.wait(reading)
+    show(relationships_report(related), shown_as)
 
 
 Format = Literal["csv", "dot", "graphml", "json", "mermaid", "table", "tree", "urns"]
@@ -382,7 +470,7 @@ def lineage(
     urn: str | None,
     script: str | None,
     dialect: str | None,
-    sides: "Sides",
+    sides: str,
     hops: int,
     column: str | None,
     filters: tuple[str, ...],
@@ -399,8 +487,10 @@ def lineage(
         raise click.UsageError(
             f"--{shown_as} and --format cannot be combined; give only one of them"
         )
-    from explorer.cli.rendering import lineage
-    from explorer.cli.rendering.lineage import column_target, read_choice, read_lineage
+    from explorer.cli.output import print_exactly, show, show_notes
+    from explorer.metadata.urn import Urn
+    from explorer.sessions.lineage import LineageQuery, read_choice, read_nearest
+    from explorer.views.lineage import lineage_report
 
     if script is not None or dialect is not None:
         _show_script(target, urn, script, dialect, as_json="json" in (shown_as, written_as))
@@ -410,21 +500,40 @@ def lineage(
     form: Format = shown_as or written_as or "tree"
     for_people = form in ("tree", "table")
     with target.open() as catalog:
-        entity, path = column_target(options.read_urn(catalog, urn), column)
-        filter = read_choice(filters, catalog.registry)
-        report = read_lineage(
-            catalog,
-            entity,
-            path,
-            sides,
-            hops=hops,
+        entity, path = _column_target(options.read_urn(catalog, urn), column)
+        reading = read_nearest(
+            catalog.core,
+            LineageQuery(Urn.parse(entity), _EXTENTS[sides], hops, path),
             # The tree shows how many entities lie one hop further.
             with_next_hop=form == "tree" and not filters,
-            filter=filter,
+            filter=read_choice(filters, catalog.registry),
             limit=limit or (_LINEAGE_SHOWN if for_people else None),
         )
-    _print(report, form)
-    lineage.print_lineage_totals(report)
+        listing = catalog.wait(reading)
+    report = lineage_report(listing, as_tree=form == "tree")
+    if for_people or form == "urns":
+        show(report, "urns" if form == "urns" else None)
+        return
+    from explorer.graph import export
+
+    write = {
+        "csv": export.to_csv,
+        "dot": export.to_dot,
+        "graphml": export.to_graphml,
+        "json": export.to_node_link,
+        "mermaid": export.to_mermaid,
+    }[form]
+    text = write(listing.drawn_graph())
+    print_exactly(text)
+    if form in ("dot", "mermaid"):
+        # A comment at the top of a diagram says that it was cut.
+        _, _, cut = "\n".join(text.split("\n", 2)[:2]).partition("cut: ")
+        truncated = f"the diagram is truncated: {cut}; --limit draws only the nearest"
+        show_notes([truncated] if cut else ())
+    show_notes(report.notes)
+
+
+_EXTENTS: "Final[dict[str, Extent]]" = {"both": "BOTH", "down": "DOWNSTREAM", "up": "UPSTREAM"}
 
 
 def _show_script(
@@ -432,43 +541,26 @@ def _show_script(
 ) -> None:
     if script is None or dialect is None or urn is not None:
         raise click.UsageError("--sql and --dialect must be given together, and without a URN")
-    from explorer.cli.rendering import lineage
+    from explorer.cli.output import show
     from explorer.sources.script_lineage import find_tables, read_script
+    from explorer.views.lineage import script_report
 
-    sql = lineage.read_script_file(script)
+    sql = _read_script_file(script)
     with target.open() as catalog:
         tables = find_tables(catalog, sql, dialect)
-    lineages = list(read_script(sql, dialect, tables.tables))
-    if as_json:
-        lineage.print_statements_as_json(lineages, tables)
-    else:
-        lineage.print_statements(lineages, tables)
-    if lineage.print_unparsed(lineages):
+    statements = list(read_script(sql, dialect, tables.tables))
+    show(script_report(statements, tables), "json" if as_json else None)
+    if any(statement.lineage.problem is not None for statement in statements):
         click.get_current_context().exit(1)
 
 
-def _print(report: "LineageReport", form: Format) -> None:
-    from explorer.cli.output import print_exactly, print_urns
-    from explorer.cli.rendering import lineage
-
-    match form:
-        case "tree":
-            lineage.print_tree(report)
-        case "table":
-            lineage.print_as_table(report)
-        case "urns":
-            print_urns(report.nearest)
-        case _:
-            from explorer.graph import export
-
-            write = {
-                "csv": export.to_csv,
-                "dot": export.to_dot,
-                "graphml": export.to_graphml,
-                "json": export.to_node_link,
-                "mermaid": export.to_mermaid,
-            }[form]
-            text = write(report.part())
-            print_exactly(text)
-            if form in ("dot", "mermaid"):
-                lineage.warn_of_truncation(text)
+def _read_script_file(name: str) -> str:
+    """Return the text of a file, or of standard input for `-`. Raises `InvalidInput` if it cannot
+    be read or is not UTF-8."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise InvalidInput(f"cannot read {name}: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{name} is not UTF-8") from None

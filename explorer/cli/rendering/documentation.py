@@ -15,7 +15,6 @@ from rich.text import Text
 
 from explorer.cli.options import OutputFormat
 from explorer.cli.output import (
-    as_objects,
     line_text,
     note,
     print_diff,
@@ -49,7 +48,7 @@ from explorer.views import dbt as dbt_views
 from explorer.views import stewardship as views
 from explorer.views.feed import entries_with, feed_counts, feed_remarks, feed_table
 from explorer.views.stewardship import glossary_sentences, glossary_table
-from explorer.views.table import Table
+from explorer.views.table import Table, to_objects
 
 if TYPE_CHECKING:
     from explorer.sessions.changesets import ImportOutcome
@@ -428,7 +427,7 @@ def _as_json(file: str, changeset: Changeset) -> dict[str, Any]:
     return {
         "file": file,
         "counts": changeset.counts(),
-        "changes": as_objects(_table(changeset)),
+        "changes": to_objects(_table(changeset)),
     }
 
 
@@ -514,7 +513,7 @@ def print_dbt_plan_as_json(plan: "ProjectPlan", project: Path, *, dry_run: bool)
             "project": str(project),
             "dry_run": dry_run,
             "counts": plan.counts(),
-            "updates": as_objects(dbt_views.plan_table(items)),
+            "updates": to_objects(dbt_views.plan_table(items)),
             "files": [{"file": file.name, "made": file.before is None} for file in plan.files],
             **_match_failures_as_json(plan.unmatched, plan.problems),
         }
@@ -564,8 +563,8 @@ def _match_failures_as_json(
     unmatched: "Sequence[Unmatched]", problems: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
     return {
-        "unmatched": as_objects(dbt_views.unmatched_table(unmatched)),
-        "problems": as_objects(dbt_views.unread_table(problems)),
+        "unmatched": to_objects(dbt_views.unmatched_table(unmatched)),
+        "problems": to_objects(dbt_views.unread_table(problems)),
     }
 
 
@@ -630,7 +629,7 @@ def print_glossary_outcome(
             {"urn": str(change.entry.urn), "what": change.what, "error": why}
             for change, why in outcome.failed
         ]
-        listed = as_objects(glossary_table(changes))
+        listed = to_objects(glossary_table(changes))
         print_json({"dry_run": dry_run, "changes": listed, "failed": failed})
     else:
         print_glossary_changes(changes, None)

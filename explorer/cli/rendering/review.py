@@ -14,7 +14,6 @@ from rich.text import Text
 
 from explorer.cli.options import OutputFormat
 from explorer.cli.output import (
-    as_objects,
     line_text,
     note,
     note_saved,
@@ -29,6 +28,7 @@ from explorer.errors import InvalidInput
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views import stewardship as views
+from explorer.views.table import to_objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -282,7 +282,7 @@ def print_drafted(outcome: "DraftingOutcome", shown_as: OutputFormat | None) -> 
     changeset, failures = outcome.changeset, outcome.failures
     if shown_as == "json":
         staged = _as_json(changeset) if changeset is not None else {"file": None, "edits": []}
-        failed_rows = as_objects(views.drafting_failures(failures))
+        failed_rows = to_objects(views.drafting_failures(failures))
         summary = {"file": staged["file"], "counts": {"command": len(outcome.edits)}}
         print_json(
             summary | {"edits": staged["edits"], "failures": failed_rows, "left": outcome.left}
@@ -324,7 +324,7 @@ def print_propagated_outcome(
     if shown_as == "json":
         listed = {"done": outcome.done, "left": outcome.left, "failed": failed}
         rows_by_outcome = {
-            name: as_objects(views.propagated_table(texts)) for name, texts in listed.items()
+            name: to_objects(views.propagated_table(texts)) for name, texts in listed.items()
         }
         for failed_rows, (_, why) in zip(rows_by_outcome["failed"], outcome.failed, strict=True):
             failed_rows["why"] = why
@@ -411,5 +411,5 @@ def _as_json(changeset: "StagedChangeset") -> dict[str, Any]:
         "proposed_by": Urn.label(changeset.proposed_by) if changeset.proposed_by else None,
         "at_millis": millis_of(changeset.at),
         "counts": changeset.counts(),
-        "edits": as_objects(views.review_table(changeset.items)),
+        "edits": to_objects(views.review_table(changeset.items)),
     }
