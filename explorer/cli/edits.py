@@ -233,9 +233,10 @@ def _propose_each(
     target: Target, words: Sequence[str], change: Change, file: Path, *, as_json: bool
 ) -> None:
     """Stage the edits that `change` plans for each entity in a new file."""
-    from explorer.cli.rendering.review import print_proposed
+    from explorer.cli.output import show
     from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import staged_edit
+    from explorer.views.stewardship import proposed_report
 
     if file.exists():
         raise InvalidInput(f"{file} already exists; give another file name")
@@ -264,7 +265,7 @@ def _propose_each(
             many = counted(len(staged), "entity", "entities")
             staging = ChangesetsSession(catalog.core).stage(staged, f"{noun} of {many}", file)
             changeset = catalog.wait(staging)
-            print_proposed(changeset, "json" if as_json else None)
+            show(proposed_report(changeset), "json" if as_json else None)
     if not staged and done.stopped is None and not done.failed:
         raise NotFound("nothing to propose: the catalog already has all these values")
     finish(done)

@@ -288,7 +288,7 @@ def _draw_bars(
     for place, at in enumerate(positions):
         if table.columns[at].is_bar:
             numbers = [float(str(row[at] or 0)) for row in table.rows]
-            others = sum(widths) - widths[place] + _GAP * len(widths)
+            others = sum(widths) - widths[place] + _GAP * (len(widths) - 1)
             widths[place] = room = _bar_room(width - others)
             for texts, number in zip(cells, numbers, strict=True):
                 share = number / max(numbers) if number else 0
@@ -345,7 +345,7 @@ def show(
         case "json":
             print_json(_json_document(view, table))
         case "csv":
-            print_exactly(to_csv(table))
+            print_exactly(to_csv(table) if view.table else "")
         case "urns" if view.urns is not None:
             print_urns(view.urns)
         case "urns":
@@ -355,9 +355,10 @@ def show(
             print_parts(view.parts, view.names)
         case None if table.rows:
             print_table(table)
-    show_notes(view.notes)
     if form is None:
         show_notes(view.remarks)
+    if form != "json" or not view.is_complete:
+        show_notes(view.notes)
 
 
 def _json_document(view: Report, table: Table) -> Any:
@@ -483,7 +484,7 @@ def print_exactly(text: str) -> None:
 def _format_cell(value: Cell, column: TableColumn) -> Text:
     if isinstance(value, TextLine):
         return styled_text(value)
-    return line_text(cell_text(value, column), column.style, missing=column.missing)
+    return line_text(cell_text(value, column), column.style)
 
 
 def _widths(

@@ -3,14 +3,25 @@ left out and why."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from explorer.client.display import counted, has_words
+from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff, DiffLine, text_diff
+from explorer.views.documentation import (
+    MAX_SHOWN,
+    FileOutcome,
+    counts_note,
+    cut_difference,
+    outcome_report,
+)
+from explorer.views.parts import Report, ReportPart
 from explorer.views.stewardship import WHOLE_TABLE, hidden_sentence
-from explorer.views.table import Table, TableColumn
+from explorer.views.table import Table, TableColumn, to_objects
+from explorer.views.text import Piece, text_line
 
 if TYPE_CHECKING:
     from explorer.stewardship.dbt import (
@@ -273,3 +284,134 @@ def import_remark(
     if changes.problems:
         parts.append(f"{counted(len(changes.problems), 'file')} that cannot be read")
     return f"Not taken in: {', '.join(parts)}." if parts else ""
+
+
+def plan_report(plan: "ProjectPlan", project: str, *, dry_run: bool) -> Report:
+    """Return the changes of a project, as diffs for a dry run, and then those that were not
+    written, with the reasons."""
+    items = [item for item in plan_items(plan) if item.update is not None]
+    written_items = [item for item in items if item.is_written]
+    other_items = [item for item in items if not item.is_written]
+    remarks = [
+        f"and {len(listed_items) - MAX_SHOWN:,} more{kind}; --json lists all"
+        for listed_items, kind in ((written_items, ""), (other_items, " not written"))
+        if len(listed_items) > MAX_SHOWN
+    ]
+    document = {
+        "project": project,
+        "dry_run": dry_run,
+        "counts": plan.counts(),
+        "updates": to_objects(plan_table(items)),
+        "files": [{"file": file.name, "made": file.before is None} for file in plan.files],
+        **unmatched_value(plan.unmatched, plan.problems),
+    }
+    parts = (
+        *_plan_parts(written_items, "dim", has_diffs=dry_run),
+        *_plan_parts(other_items, "bold", has_diffs=True),
+    )
+    notes = tuple(_plan_notes(plan, dry_run=dry_run))
+    return Report(None, parts, document, notes=notes, remarks=remarks)
+
+
+def _plan_parts(items: Sequence[PlanItem], style: str, *, has_diffs: bool) -> Iterator[ReportPart]:
+    for item in items[:MAX_SHOWN]:
+        place = (item_place(item), "bold")
+        yield text_line((f"{item.file}  ", "dim"), place, (f"  {item.kind}", style))
+        if has_diffs and item.update is not None:
+            yield from cut_difference(update_diff(item.update))
+
+
+def _plan_notes(plan: "ProjectPlan", *, dry_run: bool) -> Iterator[str]:
+    yield from unmatched_notes(plan.unmatched, plan.problems)
+    nothing = nothing_sentence(plan)
+    yield ", ".join(plan_counts(plan)) or nothing
+    for file in plan.files:
+        if file.before is None:
+            yield f"{'would be created' if dry_run else 'created'}: {file.name}"
+    what = plan_sentence(plan)
+    if nothing:
+        yield "there is nothing to write"
+    else:
+        yield f"dry run of {what}: nothing was written" if dry_run else f"{what} written"
+
+
+def unmatched_notes(
+    unmatched: "Sequence[Unmatched]", problems: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """Yield the files that cannot be read and the resources that do not match exactly one dataset;
+    of those that match none, only the number."""
+    absent = 0
+    for item in rest_items(unmatched, problems):
+        if item.kind == "no dataset":
+            absent += 1
+            continue
+        what = f"not read: {item.file}" if item.kind == "not read" else item.resource
+        yield f"{what}: {item.why}"
+        yield from (f"  {urn}" for urn in item.candidates)
+    if absent:
+        yield f"{counted(absent, 'resource')} of the project without a dataset; --json lists all"
+
+
+def unmatched_value(
+    unmatched: "Sequence[Unmatched]", problems: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
+    """Return what of a project matches no dataset and was not read, for JSON."""
+    return {
+        "unmatched": to_objects(unmatched_table(unmatched)),
+        "problems": to_objects(unread_table(problems)),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class DbtLabelOutcome:
+    """The outcome of adding labels: the indexes of those added, and of those that failed, with the
+    reasons."""
+
+    labels: "tuple[ProjectLabel, ...]"
+    added: frozenset[int] = frozenset()
+    failed: tuple[tuple[int, str], ...] = ()
+
+
+def import_report(
+    outcome: FileOutcome, labels: DbtLabelOutcome, changes: "ProjectChanges", report: Path | None
+) -> Report:
+    """Return the outcome of importing a project: its descriptions, then each tag and owner that was
+    added, or would be."""
+    failed = dict(labels.failed)
+    document = {
+        "labels": [
+            {
+                "urn": label.urn,
+                "column": label.column,
+                "property": label.property,
+                "label": label.label,
+                "added": at in labels.added,
+                "error": failed.get(at),
+            }
+            for at, label in enumerate(labels.labels)
+        ],
+        **unmatched_value(changes.unmatched, changes.problems),
+    }
+    texts = outcome_report(outcome, report, document)
+    lines = [
+        text_line(
+            *_label_place(label), f"  {label.property}  ", (f"+{Urn.label(label.label)}", "green")
+        )
+        for at, label in enumerate(labels.labels)
+        if at not in failed and (outcome.dry_run or at in labels.added)
+    ]
+    refusals = [
+        text_line("not written: ", *_label_place(label), f"  {label.property}: {failed[at]}")
+        for at, label in enumerate(labels.labels)
+        if at in failed
+    ]
+    totals = texts.notes
+    if labels.labels and report is None and not outcome.to_apply:
+        totals = (counts_note(outcome.changeset),)
+    notes = (*refusals, *unmatched_notes(changes.unmatched, changes.problems), *totals)
+    return replace(texts, parts=(*(texts.parts or ()), *lines), notes=notes)
+
+
+def _label_place(label: "ProjectLabel") -> tuple[Piece, Piece]:
+    column = "" if label.column is None else f" · {FieldPath(label.column).simple}"
+    return (label.resource, "bold"), (column, "bold")

@@ -36,7 +36,7 @@ from explorer.views.parts import (
     Web,
 )
 from explorer.views.table import Table, TableColumn
-from explorer.views.text import EDITED, Piece, TextLine, join_pieces, text_line
+from explorer.views.text import EDITED, Piece, join_pieces, text_line
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -739,10 +739,9 @@ def entity_report(
         *_columns_parts(entity),
         *_link_lines(entity, names),
         *detail_parts(entity, _SHOWN_AS_COLUMNS),
-        TextLine(()),
     ]
     hint = text_line((f"aspects: {shown_aspects}; --aspect NAME shows one", "dim"))
-    return Report(parts=parts, names=names, remarks=(hint,))
+    return Report(parts=parts, names=names, remarks=("", hint))
 
 
 def aspects_report(urn: str | Urn, aspects: "Sequence[AspectRead]", names: ActorNames) -> Report:

@@ -11,6 +11,7 @@ from explorer.metadata.urn import Urn
 from explorer.stewardship.feed import ChangeFeed, FeedEntry, FeedKind
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.history import name_of
+from explorer.views.parts import Report
 from explorer.views.table import TIME, Table, TableColumn, attributes
 
 _SHORT: Final = 60
@@ -220,3 +221,20 @@ def _change_line(kind: str, text: str) -> DiffLine:
 
 def _note(text: str) -> DiffLine:
     return DiffLine(text, "note", "")
+
+
+def feed_report(feed: ChangeFeed, words: str, *, care: bool) -> Report:
+    """Return the entries of a feed that contain the words, with `care` only those that need
+    attention, and totals."""
+    entries = [entry for entry in entries_with(feed, words) if entry.needs_care or not care]
+    document = {
+        "since": feed.since.isoformat() if feed.since is not None else None,
+        "user": str(feed.user) if feed.user is not None else None,
+        "unread": feed.unread,
+        "more_entities": feed.more_entities,
+        "trimmed": feed.trimmed,
+        "replaced": feed.replaced,
+    }
+    chosen = f"{len(entries):,} of " if len(entries) < len(feed.entries) else ""
+    notes = (f"{chosen}{feed_counts(feed)}", *feed_remarks(feed))
+    return Report(feed_table(feed, entries), None, document, "changes", notes=notes)

@@ -636,7 +636,7 @@ def _tree_parts(listing: LineageListing) -> Iterator[TextLine]:
     }
     yield from map(_tree_line, trees.get("UPSTREAM", ()))
     root = _entity_pieces(entities[listing.root], "bold underline")
-    yield text_line("● ", *root, is_cut=True)
+    yield text_line("● ", *root, wraps=True)
     yield from map(_tree_line, trees.get("DOWNSTREAM", ()))
 
 
@@ -652,7 +652,7 @@ def _tree_line(tree_line: TreeLine) -> TextLine:
             pieces.append((tree_line.reference, "dim"))
     if tree_line.hidden:
         pieces.append((f"  … {tree_line.hidden:,} more", "dim"))
-    return text_line(*pieces, is_cut=True)
+    return text_line(*pieces, wraps=True)
 
 
 def _entity_pieces(entity: LineageEntity, style: str) -> tuple[Piece, ...]:
@@ -858,7 +858,8 @@ def impact_report(view: ImpactView, grouping: "Grouping | None", top: int | None
             parts.append(text_line((f"… {len(group) - most:,} more", "dim")))
     if not grouping and impact.affected:
         parts = [_affected_table(view, impact.affected[:most])]
-    notes = tuple(_impact_notes(view, most))
+    # Each group says how many of its entities it leaves out.
+    notes = tuple(_impact_notes(view, len(impact) if grouping else most))
     return Report(view.table(top), parts, _impact_value(view), "affected", notes=notes)
 
 

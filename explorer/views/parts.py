@@ -218,8 +218,8 @@ class Report:
 
     People see `parts`, by default the `table`, with the `names` of entities. Programs get the
     table, its URNs or `urns`, and as JSON the `document`, by default the rows of the table, which
-    with `rows_name` are an entry of the document. `notes` are said beside every form, `remarks`
-    only to people.
+    with `rows_name` are an entry of the document. `notes` are said beside every form, except JSON
+    if that `is_complete` and says them itself; `remarks` only to people.
     """
 
     table: Table | None = None
@@ -230,6 +230,7 @@ class Report:
     names: Mapping[Urn, str] = field(default_factory=dict)
     notes: Sequence[Note] = ()
     remarks: Sequence[Note] = ()
+    is_complete: bool = False
 
 
 _AnyPart = TypeVar("_AnyPart", Part, ReportPart)

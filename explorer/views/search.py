@@ -450,7 +450,7 @@ def search_report(
     if only_urns and len(urns) < len(page):
         lacking = counted(len(page) - len(urns), "result")
         notes.append(f"{lacking} without some of the words, not printed")
-    return Report(table, parts, document, urns=urns, notes=tuple(notes))
+    return Report(table, parts, document, urns=urns, notes=tuple(notes), is_complete=True)
 
 
 def _result_value(row: ResultRow) -> dict[str, object]:
@@ -477,13 +477,13 @@ def _explanations(rows: Sequence[ResultRow], start: int) -> Iterator[TextLine]:
     for rank, row in enumerate(rows, start + 1):
         score = f"  {row.score_label}" if row.score_label else ""
         name = (f"{rank:>4}  ", (row.name, "bold"), "  ", row.kind_label, (score, "dim"))
-        yield text_line(*name, is_cut=True)
+        yield text_line(*name, wraps=True)
         if row.reason:
-            yield text_line(f"      {row.reason}", is_cut=True)
+            yield text_line(f"      {row.reason}", wraps=True)
         for match in row.matched:
             weight = "" if match.weight is None else f"  weight {match.weight:g}"
             value = match.value.split("\n", 1)[0]
-            yield text_line(f"      {match.field}: {value}", (weight, "dim"), is_cut=True)
+            yield text_line(f"      {match.field}: {value}", (weight, "dim"), wraps=True)
 
 
 def _search_notes(page: "SearchPage") -> Iterator[str]:
@@ -624,7 +624,7 @@ def _tree_lines(trees: "Sequence[FolderTree]") -> Iterator[TextLine]:
 
 def _tree_line(prefix: str, tree: "FolderTree", label: str = "") -> TextLine:
     count = f"  {tree.count:,}{label}"
-    return text_line((prefix, "dim"), (f"{tree.name}/", "bold"), (count, "dim"), is_cut=True)
+    return text_line((prefix, "dim"), (f"{tree.name}/", "bold"), (count, "dim"), wraps=True)
 
 
 def _tree_value(tree: "FolderTree") -> dict[str, object]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from explorer.client.display import counted, has_words, hidden_count, line, moment
 from explorer.metadata.fieldpath import FieldPath
@@ -22,10 +22,13 @@ from explorer.stewardship.staging import STATES, deprecation_in
 from explorer.views.chart import Line, Lines, Point
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.journal import value_words
-from explorer.views.table import TIME, Row, Table, TableColumn, attributes
+from explorer.views.parts import Difference, Report, ReportPart
+from explorer.views.table import TIME, Row, Table, TableColumn, attributes, to_objects
+from explorer.views.text import TextLine, text_line
 
 if TYPE_CHECKING:
     from explorer.client.records import RefusedChange
+    from explorer.stewardship import StagedOutcome
     from explorer.stewardship.changeset import Change, Changeset
     from explorer.stewardship.concepts import Concept, ConceptColumn
     from explorer.stewardship.coverage import (
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     )
     from explorer.stewardship.documentation import Row as TextRow
     from explorer.stewardship.drafting import DraftingFailure, DraftingOutcome
-    from explorer.stewardship.glossary import GlossaryChange
+    from explorer.stewardship.glossary import GlossaryChange, GlossaryOutcome
     from explorer.stewardship.proposals import SharedChangeset
     from explorer.stewardship.provenance import PropagatedOutcome, PropagatedText
     from explorer.stewardship.staging import (
@@ -1062,3 +1065,248 @@ def glossary_sentences(changes: "Sequence[GlossaryChange]") -> tuple[str, ...]:
             "relations left as in the catalog: these are written with new terms only"
         )
     return tuple(sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageGate:
+    """A minimum percentage for the coverage of tables and columns, or of `only` one of them."""
+
+    coverage: "Coverage"
+    fail_under: float
+    only: "Part | None" = None
+
+    @property
+    def parts(self) -> "tuple[Part, ...]":
+        """The parts that are checked."""
+        return (self.only,) if self.only else PARTS
+
+    @property
+    def reached(self) -> bool:
+        """Whether every part reaches the percentage; False if there is nothing to count."""
+        has_any = any(self.coverage.of(part).total for part in self.parts)
+        return has_any and self.coverage.reaches(self.fail_under, self.parts)
+
+    def notes(self) -> Iterator[str]:
+        """Yield the parts below the percentage."""
+        for part in self.parts:
+            count = self.coverage.of(part)
+            if not count.reaches(self.fail_under):
+                yield f"{part}: {percent_of(count)} documented, below {self.fail_under:g}%"
+        if not any(self.coverage.of(part).total for part in self.parts):
+            yield "there is nothing to count"
+
+
+def coverage_report(coverage: "Coverage", gate: CoverageGate | None = None) -> Report:
+    """Return coverage: one line per group, or one for tables and one for columns; and what misses
+    the gate."""
+
+    def value(count: "Count") -> dict[str, Any]:
+        return {field: getattr(count, field) for field in COUNTS}
+
+    gate_value = gate and {
+        "fail_under": gate.fail_under,
+        "only": gate.only,
+        "reached": gate.reached,
+    }
+    document: dict[str, Any] = {
+        **{part: value(coverage.of(part)) for part in PARTS},
+        "by": coverage.by,
+        "groups": [
+            {
+                "key": group.key,
+                "name": group.name,
+                **{part: value(group.of(part)) for part in PARTS},
+            }
+            for group in coverage.groups
+        ],
+        "gate": gate_value,
+    }
+    remarks = [f"{part}: {count_sentence(coverage.of(part))}" for part in PARTS if coverage.by]
+    notes = tuple(gate.notes()) if gate else ()
+    table, page = coverage_table(coverage), coverage_page(coverage)
+    return Report(table, [page], document, notes=notes, remarks=remarks)
+
+
+def trend_report(trend: "CoverageTrend") -> Report:
+    """Return the trend: one line per day with changes, newest first, or one per group; and the
+    changes of the percentages."""
+    document: dict[str, Any] = {
+        "since": trend.since and trend.since.isoformat(),
+        **{name: getattr(trend, name) for name in ("by", "every", "datasets", "group_total")},
+    }
+    page, remarks = [trend_page(trend)], trend_sentences(trend)
+    return Report(trend_table(trend), page, document, "days", remarks=remarks)
+
+
+def glossary_report(changes: "Sequence[GlossaryChange]") -> Report:
+    """Return the changes of a glossary, and totals."""
+    return Report(glossary_table(changes), remarks=glossary_sentences(changes))
+
+
+def glossary_outcome_report(
+    changes: "Sequence[GlossaryChange]", outcome: "GlossaryOutcome", *, dry_run: bool
+) -> Report:
+    """Return the changes that were made, or with `dry_run` would be made, and failures."""
+    table = glossary_table(changes)
+    failed = [
+        {"urn": str(change.entry.urn), "what": change.what, "error": why}
+        for change, why in outcome.failed
+    ]
+    document = {"dry_run": dry_run, "changes": to_objects(table), "failed": failed}
+    notes = [f"error: {change.what} of {change.entry.urn}: {why}" for change, why in outcome.failed]
+    return Report(table, None, document, notes=notes, remarks=glossary_sentences(changes))
+
+
+def proposed_report(changeset: "StagedChangeset") -> Report:
+    """Return the proposed edits, their number by source, and the command that reviews them."""
+    counts = Counter(item.edit.sources[0].found_by for item in changeset.items if item.edit.sources)
+    sources = ", ".join(f"{count:,} by {source}" for source, count in counts.most_common())
+    by_source = f" ({sources})" if sources else ""
+    return Report(
+        review_table(changeset.items),
+        document={"file": str(changeset.path), "counts": counts},
+        rows_name="edits",
+        notes=(
+            f"{len(changeset.items):,} proposed{by_source}; nothing is written yet",
+            review_hint(changeset),
+        ),
+        is_complete=True,
+    )
+
+
+def review_hint(changeset: "StagedChangeset") -> str:
+    """Return the command that reviews a changeset."""
+    return f"to review them: catalog docs review {changeset.path}"
+
+
+def drafted_report(outcome: "DraftingOutcome") -> Report:
+    """Return the drafts of a command, its failures, and the command that reviews the drafts."""
+    changeset, failures = outcome.changeset, outcome.failures
+    table = review_table(changeset.items) if changeset is not None else None
+    document = {
+        "file": str(changeset.path) if changeset is not None else None,
+        "counts": {"command": len(outcome.edits)},
+        "edits": to_objects(table) if table else [],
+        "failures": to_objects(drafting_failures(failures)),
+        "left": outcome.left,
+    }
+    total = len(outcome.edits) + len(failures)
+    remainder = f", {outcome.left:,} more left out because of --limit" if outcome.left else ""
+    notes = (
+        *failure_sentences(failures),
+        f"{len(outcome.edits):,} of {total:,} drafted{remainder}; nothing is written yet",
+        *((review_hint(changeset),) if changeset is not None else ()),
+    )
+    return Report(table, None, document, notes=notes, is_complete=True)
+
+
+def concept_report(concept: "Concept") -> Report:
+    """Return the descriptions of columns with one name, and the columns that have each."""
+    table = concept_table(concept, texts=False)
+    variants = [
+        {"variant": variant.number or None, "columns": variant.count, "text": variant.text}
+        for variant in concept_variants(concept)
+    ]
+    fields = {name: getattr(concept, name) for name in ("name", "term", "datasets", "truncated")}
+    parts: list[ReportPart] = []
+    if concept.columns:
+        parts = [variants_page(concept), TextLine(()), table]
+    return Report(
+        table,
+        parts,
+        {**fields, "variants": variants},
+        "columns",
+        remarks=(concept_sentence(concept),),
+    )
+
+
+def propagated_report(texts: "Sequence[PropagatedText]") -> Report:
+    """Return propagated descriptions, and the number in each state."""
+    counts = Counter(text.state for text in texts)
+    by_state = ", ".join(f"{count:,} {state}" for state, count in counts.most_common())
+    return Report(propagated_table(texts), remarks=(by_state or "no propagated descriptions",))
+
+
+_DONE: Final = {
+    "refresh": "refreshed",
+    "take-back": "removed",
+    "pin": "pinned",
+    "unpin": "unpinned",
+}
+
+
+def propagated_outcome_report(
+    outcome: "PropagatedOutcome", action: str, *, dry_run: bool
+) -> Report:
+    """Return the outcome of an action on propagated descriptions."""
+    failed = to_objects(propagated_table([text for text, _ in outcome.failed]))
+    document = {
+        "done": to_objects(propagated_table(outcome.done)),
+        "left": to_objects(propagated_table(outcome.left)),
+        "failed": [
+            {**row, "why": why} for row, (_, why) in zip(failed, outcome.failed, strict=True)
+        ],
+    }
+    would = "would be " if dry_run else ""
+    remainder = f", {len(outcome.left):,} left unchanged" if outcome.left else ""
+    notes = [f"{text.table}.{text.path}: {why}" for text, why in outcome.failed]
+    notes.append(f"{len(outcome.done):,} {would}{_DONE[action]}{remainder}")
+    theirs = sum(text.state == "changed" for text in outcome.done)
+    if theirs and action == "take-back":
+        notes.append(f"{theirs:,} of them were edited since; their text is kept")
+    table = propagated_table(outcome.done)
+    return Report(table, None, document, notes=notes, is_complete=True)
+
+
+def proposals_report(queue: "Sequence[SharedChangeset]") -> Report:
+    """Return the changesets on the server."""
+    none = "there are no changesets on the server; catalog docs share FILE adds one"
+    remark = "to review one: catalog docs review ID" if queue else none
+    return Report(proposals_table(queue), remarks=(remark,))
+
+
+def shared_report(changeset: "StagedChangeset", urn: Urn) -> Report:
+    """Return the number of edits shared, and the command that reviews them."""
+    count = len(changeset.items)
+    note = f"shared {counted(count, 'edit')}; to review them: catalog docs review {urn.name}"
+    document = {"urn": str(urn), "id": urn.name, "title": changeset.title, "edits": count}
+    return Report(document=document, remarks=(note,))
+
+
+def edits_report(
+    changeset: "StagedChangeset", items: "Sequence[ReviewItem]", **document: Any
+) -> Report:
+    """Return edits of a changeset; JSON has them all, and the entries of `document`."""
+    return Report(review_table(items), document=changeset_value(changeset) | document)
+
+
+def changeset_value(changeset: "StagedChangeset") -> dict[str, Any]:
+    """Return a changeset for JSON."""
+    return {
+        "file": str(changeset.path),
+        "title": changeset.title,
+        "server": changeset.server,
+        "proposed_by": Urn.label(changeset.proposed_by) if changeset.proposed_by else None,
+        "at_millis": millis_of(changeset.at),
+        "counts": changeset.counts(),
+        "edits": to_objects(review_table(changeset.items)),
+    }
+
+
+def written_notes(outcome: "StagedOutcome", open_count: int) -> Iterator[str]:
+    """Yield what came of writing a changeset, of which `open_count` edits are undecided."""
+    yield f"{outcome.applied - outcome.present:,} written"
+    if outcome.present:
+        yield f"{outcome.present:,} already in the catalog: catalog undo leaves them as they are"
+    if outcome.failed:
+        yield f"{outcome.failed:,} rejected; review the file again to decide them"
+    if outcome.untried:
+        yield f"{outcome.untried:,} not tried; run --apply again to continue"
+    if open_count:
+        yield f"{open_count:,} still open; review the file again to decide them"
+
+
+def review_item_parts(item: "ReviewItem", place: str) -> list[ReportPart]:
+    """Return an edit to decide: where it is, and what it changes."""
+    title = (f"{item.edit.name} · {edit_column(item.edit)}", "bold")
+    return [TextLine(()), text_line(title, (f"  {place}", "dim")), Difference(review_diff(item))]

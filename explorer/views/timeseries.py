@@ -949,7 +949,7 @@ def newest_profile_report(urn: str, series: "Timeseries") -> Report:
     when = ""
     if of_columns is not None and of_columns is not point:
         when = f", last on {profile_time(of_columns)}"
-    notes = [f"{counted(len(parts), 'column')} profiled{when}"]
+    notes = ["", f"{counted(len(parts), 'column')} profiled{when}"]
     if data.parts:
         notes.append("catalog profile-stats with --days also lists the profiles of parts")
     shown_parts = _profile_parts(point, parts, data.caution)
@@ -1103,7 +1103,7 @@ def usage_report(urn: str, use: Usage, names: Mapping[Urn, str], phrase: str, to
         parts += [Title(title, more), Table(columns, rows, is_list=True)]
     total = counted(use.total, _SINGULAR[use.measure], use.measure)
     day_count = counted(len(use.days), "measured day")
-    notes = [f"{total} on {day_count}{phrase}, {use.total / len(use.days):,.1f} per day"]
+    notes = ["", f"{total} on {day_count}{phrase}, {use.total / len(use.days):,.1f} per day"]
     if use.limit is not None:
         notes.append(_ONLY_SOME.format("data"))
     return Report(table, parts, document, notes=notes)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from explorer.cli.rendering.documentation import FileOutcome
 from explorer.client import Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
 from explorer.stewardship import Stewardship, read_rows
+from explorer.views.documentation import FileOutcome
 from tests.cli.conftest import Run
 from tests.conftest import schema_metadata, serving_catalog
 

@@ -260,8 +260,9 @@ def coverage(
         raise click.UsageError("--trend and --fail-under cannot be combined; give only one of them")
     if (days or every) and not trend:
         raise click.UsageError("--days and --every need --trend")
-    from explorer.cli.rendering import documentation
+    from explorer.cli.output import show
     from explorer.stewardship import Stewardship
+    from explorer.views.stewardship import CoverageGate, coverage_report, trend_report
 
     with target.open() as catalog:
         selection = choice.selection(catalog)
@@ -276,15 +277,15 @@ def coverage(
                 )
             if not choice.urns:
                 require_any(course.datasets)
-            documentation.print_trend(course, shown_as)
+            show(trend_report(course), shown_as)
             return
         with progress_bar("reading") as progress:
             report = Stewardship(catalog).coverage(**selection, by=grouping, progress=progress)
     if not choice.urns:
         require_any(report.tables.total)
-    gate = documentation.CoverageGate(report, fail_under, only) if fail_under is not None else None
-    documentation.print_coverage(report, gate, shown_as)
-    if gate is not None and not gate.print_missed_parts():
+    gate = CoverageGate(report, fail_under, only) if fail_under is not None else None
+    show(coverage_report(report, gate), shown_as)
+    if gate is not None and not gate.reached:
         click.get_current_context().exit(1)
 
 
@@ -450,13 +451,14 @@ def changes(
     Changes are grouped by entity, the most recently changed first. In each group, changes that need
     attention come first. Changes stay unread until you give --read.
     """
-    from explorer.cli.rendering import documentation
+    from explorer.cli.output import show
     from explorer.stewardship import Stewardship
+    from explorer.views.feed import feed_report
 
     with target.open() as catalog:
         steward = Stewardship(catalog)
         feed = steward.feed(earlier=earlier, most_entities=top)
-        documentation.print_feed(feed, words, shown_as, care=care)
+        show(feed_report(feed, words, care=care), shown_as)
         if is_read:
             steward.mark_read(feed)
 
@@ -591,7 +593,7 @@ def export(
     exported. If URN is -, URNs are read from standard input, one per line. Writes to standard
     output unless --output is given.
     """
-    from explorer.cli.rendering import documentation
+    from explorer.cli import documentation_files as documentation
     from explorer.stewardship import Stewardship
 
     chosen = documentation.format_for(output, form)
@@ -622,16 +624,17 @@ def diff(
     Lines that would not be imported are listed too. If FILE is -, standard input is read; then give
     --format.
     """
-    from explorer.cli.rendering import documentation
+    from explorer.cli import documentation_files as documentation
+    from explorer.cli.output import show
     from explorer.stewardship import Stewardship
+    from explorer.views.documentation import changes_report
 
     entries = documentation.read(file, form)
     with target.open() as catalog, progress_bar("comparing") as progress:
         changeset = Stewardship(catalog).changeset(
             entries, clear_empty=clear_empty, progress=progress
         )
-    documentation.print_changes(changeset, str(file), shown_as)
-    documentation.print_counts(changeset)
+    show(changes_report(changeset, str(file)), shown_as)
 
 
 @docs.command("import", epilog=_IMPORT)
@@ -664,10 +667,12 @@ def import_(
     Only texts that differ from the export are written, and empty ones are ignored. If FILE is -,
     standard input is read; then give --format.
     """
+    from explorer.cli import documentation_files as documentation
     from explorer.cli import edits
-    from explorer.cli.rendering import documentation
+    from explorer.cli.output import show
     from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import Applied, Stewardship
+    from explorer.views.documentation import FileOutcome, outcome_report
 
     if not dry_run:
         edits.refuse_read_only(target)
@@ -685,16 +690,10 @@ def import_(
             changesets = ChangesetsSession(catalog.core)
             with session_progress(changesets, "writing"):
                 applied = catalog.wait(changesets.import_changes(to_apply)).applied
-    outcome = documentation.FileOutcome(str(file), changeset, applied, to_apply, dry_run=dry_run)
+    outcome = FileOutcome(str(file), changeset, applied, to_apply, dry_run=dry_run)
     if report is not None:
         documentation.write_report_to(report, outcome.left)
-    if shown_as == "json":
-        documentation.print_outcome_as_json(outcome)
-    elif dry_run:
-        documentation.print_changes(changeset)
-    else:
-        documentation.print_outcome(outcome)
-    documentation.print_outcome_totals(outcome, report=report)
+    show(outcome_report(outcome, report), shown_as)
     if applied.ended_by is not None:
         raise applied.ended_by
     if outcome.fails:
@@ -825,10 +824,11 @@ def dbt_export(
     by folder; by default all datasets are included. If URN is -, URNs are read from standard input,
     one per line.
     """
-    from explorer.cli.rendering import documentation
+    from explorer.cli import documentation_files as documentation
+    from explorer.cli.output import show
     from explorer.stewardship import Stewardship
     from explorer.stewardship.dbt_project import read_project
-    from explorer.views.dbt import is_ambiguous
+    from explorer.views.dbt import is_ambiguous, plan_report
 
     dbt_project = read_project(project)
     with target.open() as catalog:
@@ -846,11 +846,7 @@ def dbt_export(
     )
     if not dry_run:
         plan.write()
-    if shown_as == "json":
-        documentation.print_dbt_plan_as_json(plan, project, dry_run=dry_run)
-    else:
-        documentation.print_dbt_plan(plan, dry_run=dry_run)
-    documentation.print_dbt_plan_totals(plan, dry_run=dry_run)
+    show(plan_report(plan, str(project), dry_run=dry_run), shown_as)
     if plan.left_out or plan.problems or is_ambiguous(plan.unmatched):
         click.get_current_context().exit(1)
 
@@ -888,12 +884,14 @@ def dbt_import(
     by folder; by default all datasets are included. If URN is -, URNs are read from standard input,
     one per line.
     """
+    from explorer.cli import documentation_files as documentation
     from explorer.cli import edits
-    from explorer.cli.rendering import documentation
+    from explorer.cli.output import show
     from explorer.sessions.changesets import ChangesetsSession, ImportOutcome
     from explorer.stewardship import Stewardship
     from explorer.stewardship.dbt_project import read_project
-    from explorer.views.dbt import is_ambiguous
+    from explorer.views.dbt import DbtLabelOutcome, import_report, is_ambiguous
+    from explorer.views.documentation import FileOutcome
 
     if not dry_run:
         edits.refuse_read_only(target)
@@ -920,26 +918,12 @@ def dbt_import(
             changesets = ChangesetsSession(catalog.core)
             with session_progress(changesets, "writing"):
                 imported = catalog.wait(changesets.import_changes(to_apply, changes.labels))
-    applied = imported.applied
-    outcome = documentation.FileOutcome(
-        str(project), changes.changeset, applied, to_apply, dry_run=dry_run
-    )
+    texts, applied = changes.changeset, imported.applied
+    outcome = FileOutcome(str(project), texts, applied, to_apply, dry_run=dry_run)
     if report is not None:
         documentation.write_report_to(report, outcome.left)
-    if shown_as == "json":
-        documentation.print_outcome_as_json(
-            outcome, documentation.dbt_rest_as_json(changes, imported)
-        )
-    elif dry_run:
-        documentation.print_changes(changes.changeset)
-    else:
-        documentation.print_outcome(outcome)
-    documentation.print_dbt_label_outcome(imported, dry_run=dry_run, as_json=shown_as == "json")
-    documentation.print_unmatched_resources(changes.unmatched, changes.problems)
-    if to_apply or report is not None or not changes.labels:
-        documentation.print_outcome_totals(outcome, report=report)
-    else:
-        documentation.print_counts(changes.changeset)
+    labels = DbtLabelOutcome(imported.labels, imported.added, imported.failed)
+    show(import_report(outcome, labels, changes, report), shown_as)
     if applied.ended_by is not None:
         raise applied.ended_by
     if outcome.fails or imported.failed or changes.problems or is_ambiguous(changes.unmatched):

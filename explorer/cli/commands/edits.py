@@ -940,7 +940,7 @@ def export_glossary(target: Target, output: Path | None, *, overwrite: bool) -> 
 
     Writes to standard output unless --output is given.
     """
-    from explorer.cli.rendering import documentation
+    from explorer.cli import documentation_files as documentation
     from explorer.stewardship import Stewardship
 
     documentation.check_glossary_target(output, overwrite=overwrite)
@@ -961,14 +961,16 @@ def diff_glossary(
 
     If FILE is -, standard input is read.
     """
-    from explorer.cli.rendering import documentation
+    from explorer.cli import documentation_files as documentation
+    from explorer.cli.output import show
     from explorer.stewardship import Stewardship
     from explorer.stewardship.glossary import compare_glossary
+    from explorer.views.stewardship import glossary_report
 
     entries = documentation.read_glossary(file)
     with target.open() as catalog:
         changes = compare_glossary(entries, Stewardship(catalog).glossary(), retire=retire)
-    documentation.print_glossary_changes(changes, shown_as)
+    show(glossary_report(changes), shown_as)
 
 
 @glossary.command("import", epilog=_GLOSSARY_IMPORT_EPILOG)
@@ -986,12 +988,13 @@ def import_glossary(
     domains. The import is one save, which catalog undo reverts. Changes that somebody else makes
     at the same time are not overwritten. If FILE is -, standard input is read.
     """
+    from explorer.cli import documentation_files as documentation
     from explorer.cli import edits
-    from explorer.cli.output import note_message
-    from explorer.cli.rendering import documentation
+    from explorer.cli.output import note, note_message, show
     from explorer.sessions.glossary import GlossarySession
     from explorer.stewardship import Stewardship
     from explorer.stewardship.glossary import GlossaryOutcome, compare_glossary
+    from explorer.views.stewardship import glossary_outcome_report
 
     if not dry_run:
         edits.refuse_read_only(target)
@@ -1003,8 +1006,10 @@ def import_glossary(
         if not dry_run:
             edits.keep_journal(catalog)
             outcome = catalog.wait(glossary_session.import_changes(changes))
-    documentation.print_glossary_outcome(changes, outcome, shown_as, dry_run=dry_run)
-    if outcome.edits:
+    show(glossary_outcome_report(changes, outcome, dry_run=dry_run), shown_as)
+    if dry_run:
+        note("dry run: nothing was written")
+    elif outcome.edits:
         note_message(glossary_session, undo="catalog undo reverts the import")
     if outcome.failed:
         click.get_current_context().exit(1)

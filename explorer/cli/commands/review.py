@@ -50,9 +50,10 @@ completes an interrupted upload, and restores a changeset that was withdrawn.
 def share(target: Target, file: Path, shown_as: OutputFormat | None) -> None:
     """Upload a changeset to the server, for others to review."""
     from explorer.cli import edits
-    from explorer.cli.rendering import review as rendering
+    from explorer.cli.output import show
     from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import StagedChangeset
+    from explorer.views import stewardship as views
 
     edits.refuse_read_only(target)
     changeset = StagedChangeset.open(file)
@@ -60,7 +61,7 @@ def share(target: Target, file: Path, shown_as: OutputFormat | None) -> None:
         session = ChangesetsSession(catalog.core)
         with session_progress(session, "sharing"):
             urn = catalog.wait(session.share(changeset))
-    rendering.print_shared(changeset, urn, shown_as)
+    show(views.shared_report(changeset, urn), shown_as)
 
 
 _PROPOSALS = """
@@ -82,11 +83,12 @@ Examples
 @catalog_options
 def proposals(target: Target, shown_as: OutputFormat | None) -> None:
     """List the changesets on the server, newest first."""
-    from explorer.cli.rendering import review as rendering
+    from explorer.cli.output import show
     from explorer.stewardship import Stewardship
+    from explorer.views import stewardship as views
 
     with target.open() as catalog:
-        rendering.print_proposals(Stewardship(catalog).shared_changesets(), shown_as)
+        show(views.proposals_report(Stewardship(catalog).shared_changesets()), shown_as)
 
 
 _WITHDRAW = """
@@ -104,14 +106,15 @@ To restore it, use catalog undo or share its file again.
 def withdraw(target: Target, urn: str) -> None:
     """Withdraw a changeset from the server, by its URN or ID."""
     from explorer.cli import edits
-    from explorer.cli.rendering import review as rendering
+    from explorer.cli.output import line_text, note_saved
     from explorer.sessions.changesets import ChangesetsSession
 
     edits.refuse_read_only(target)
     with target.open() as catalog:
         edits.keep_journal(catalog)
         catalog.wait(ChangesetsSession(catalog.core).withdraw(urn))
-    rendering.print_withdrawn(urn, catalog.save_warnings)
+    undo = "catalog undo restores it"
+    note_saved(line_text(f"withdrew {urn}"), undo=undo, warnings=catalog.save_warnings)
 
 
 _TO_FILE = "Write the changeset to this new file."
@@ -172,10 +175,11 @@ def propose(
     Select datasets by URN, by search and filters, or by folder; by default all datasets are
     included. If URN is -, URNs are read from standard input, one per line.
     """
-    from explorer.cli.rendering import review as rendering
+    from explorer.cli.output import show
     from explorer.errors import InvalidInput, NotFound
     from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import Stewardship
+    from explorer.views import stewardship as views
 
     if output is not None and output.exists():
         raise InvalidInput(f"{output} already exists; give another file name")
@@ -191,7 +195,7 @@ def propose(
             raise NotFound("no description found for any of these columns, upstream or by name")
         title = f"Proposed texts: {choice.words()}"
         changeset = catalog.wait(ChangesetsSession(catalog.core).stage(edits, title, output))
-    rendering.print_proposed(changeset, shown_as)
+    show(views.proposed_report(changeset), shown_as)
 
 
 _CONCEPT = """
@@ -272,10 +276,11 @@ def concept(
     if not gives_text and (replaced or takes_all):
         raise click.UsageError("--replace and --all need --propose")
     from explorer.cli import edits
-    from explorer.cli.rendering import review as rendering
+    from explorer.cli.output import show
     from explorer.errors import InvalidInput, NotFound
     from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import Stewardship
+    from explorer.views import stewardship as views
 
     if output is not None and output.exists():
         raise InvalidInput(f"{output} already exists; give another file name")
@@ -286,7 +291,7 @@ def concept(
             read_concept = steward.term_concept if is_term else steward.concept
             shared_concept = read_concept(name, filter=filter, progress=progress)
         if not gives_text:
-            rendering.print_concept(shared_concept, shown_as)
+            show(views.concept_report(shared_concept), shown_as)
             return
         if not shared_concept.columns:
             raise NotFound(f"no dataset has a column named {name}")
@@ -302,7 +307,7 @@ def concept(
                 "all of these columns already have a description; to replace them, give --replace "
                 "or --all"
             )
-    rendering.print_proposed(changeset, shown_as)
+    show(views.proposed_report(changeset), shown_as)
 
 
 _DRAFT = """
@@ -410,21 +415,23 @@ def draft(
     Select datasets by URN, by search and filters, or by folder; by default all datasets are
     included. If URN is -, URNs are read from standard input, one per line.
     """
-    from explorer.cli.rendering import review as rendering
+    import json
+
+    from explorer.cli.output import show, show_notes
     from explorer.errors import NotFound
     from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import Stewardship
+    from explorer.views import stewardship as views
 
     parts: tuple[Part, ...] = ("columns", "tables") if only is None else (only,)
     drafted: list[StagedEdit] = []
     with target.open() as catalog:
         changesets = ChangesetsSession(catalog.core)
         if shows_requests:
-            rendering.print_requests(
-                Stewardship(catalog).draft_requests(
-                    **choice.selection(catalog), parts=parts, limit=limit
-                )
-            )
+            selection = choice.selection(catalog)
+            steward = Stewardship(catalog)
+            for request in steward.draft_requests(**selection, parts=parts, limit=limit):
+                click.echo(json.dumps(request, ensure_ascii=False))
             return
         try:
             with session_progress(changesets, "drafting"):
@@ -443,11 +450,12 @@ def draft(
         except KeyboardInterrupt:
             if drafted:
                 changeset = catalog.wait(changesets.stage(drafted, "Drafted texts", output))
-                rendering.print_interrupted(changeset)
+                count = f"{len(changeset.items):,} drafted before the interrupt"
+                show_notes([f"{count}; {views.review_hint(changeset)}"])
             raise
     if not (outcome.edits or outcome.failures):
         raise NotFound("nothing to draft: everything selected has a description")
-    rendering.print_drafted(outcome, shown_as)
+    show(views.drafted_report(outcome), shown_as)
     if outcome.failures:
         click.get_current_context().exit(1)
 
@@ -535,10 +543,12 @@ def review(
     if dry_run and not applies:
         raise click.UsageError("--dry-run needs --apply")
     from explorer.cli import edits
-    from explorer.cli.rendering import review as rendering
+    from explorer.cli import review as rendering
+    from explorer.cli.output import show, show_notes
     from explorer.errors import Forbidden
     from explorer.sessions.review import ReviewSession
     from explorer.stewardship import StagedOutcome
+    from explorer.views import stewardship as views
 
     if applies and not dry_run:
         edits.refuse_read_only(target)
@@ -553,17 +563,19 @@ def review(
         if imports:
             end()
             catalog.wait(session.import_here())
-            rendering.print_imported(session.changeset)
+            imported = views.imported_sentence(session.changeset)
+            show_notes([f"{imported} {session.changeset.path}"])
         if dry_run:
             states = ("open", "accepted") if accept_all else ("accepted",)
-            rendering.print_review(session, shown_as, session.changeset.of(*states))
+            planned = session.changeset.of(*states)
+            show(rendering.review_report(session, planned), shown_as)
             return
         is_asked = shown_as is None and not applies and sys.stdin.isatty() and sys.stdout.isatty()
         if (accept_all or refuse_all or applies or is_asked) and session.state.why_undecided:
             raise Forbidden(session.state.why_undecided)
         if is_asked and not (accept_all or refuse_all):
             rendering.ask_for_each(catalog, session)
-            rendering.print_counts(session)
+            show_notes(rendering.count_notes(session))
             return
         end()
         open_count = session.state.counts.get("open", 0)
@@ -574,11 +586,11 @@ def review(
         outcome = StagedOutcome() if applies else None
         accepted = session.state.counts.get("accepted", 0)
         if applies and session.state.foreign:
-            rendering.print_counts(session)
+            show_notes(rendering.count_notes(session))
         if applies and accepted:
             with session_progress(session, "writing"):
                 outcome = catalog.wait(session.write(accepted))
-    rendering.print_outcome(session, shown_as, outcome)
+    show(rendering.outcome_report(session, outcome), shown_as)
     if outcome is not None and outcome.ended_by is not None:
         raise outcome.ended_by
     if outcome is not None and outcome.failed:
@@ -689,8 +701,9 @@ def propagated(
     if takes_all == bool(urns or source) and (takes_all or action not in ("list", "refresh")):
         raise click.UsageError("select descriptions by URN or --source, or give --all")
     from explorer.cli import edits
-    from explorer.cli.rendering import review as rendering
+    from explorer.cli.output import show
     from explorer.stewardship import Stewardship
+    from explorer.views import stewardship as views
 
     if not is_listing and not dry_run:
         edits.refuse_read_only(target)
@@ -708,7 +721,7 @@ def propagated(
                 progress=progress,
             )
         if is_listing:
-            rendering.print_propagated(texts, shown_as)
+            show(views.propagated_report(texts), shown_as)
             return
         edits.keep_journal(catalog)
         match action:
@@ -719,6 +732,6 @@ def propagated(
                 outcome = steward.take_back_propagated(texts, dry_run=dry_run)
             case _:
                 outcome = steward.pin_propagated(texts, is_pinned=action == "pin")
-    rendering.print_propagated_outcome(outcome, action, shown_as, dry_run=dry_run)
+    show(views.propagated_outcome_report(outcome, action, dry_run=dry_run), shown_as)
     if outcome.failed:
         click.get_current_context().exit(1)
