@@ -83,11 +83,14 @@ def read(file: Path, form: "Format | None") -> tuple[Entry, ...]:
     Raises `StorageFault` if the file cannot be read.
     """
     chosen = format_for(file, form)
+    return read_rows(_read_data(file), chosen)
+
+
+def _read_data(file: Path) -> bytes:
     try:
-        data = sys.stdin.buffer.read() if file == _STDIO else file.read_bytes()
+        return sys.stdin.buffer.read() if file == _STDIO else file.read_bytes()
     except OSError as error:
         raise StorageFault(f"cannot read {line(str(file))}: {error.strerror}") from error
-    return read_rows(data, chosen)
 
 
 def write(rows: Sequence[Row], file: Path | None, form: "Format", *, asked: int) -> None:
@@ -146,11 +149,9 @@ def read_glossary(file: Path) -> "tuple[GlossaryEntry, ...]":
     """
     from explorer.stewardship.glossary import parse_glossary
 
+    data = _read_data(file)
     try:
-        data = sys.stdin.buffer.read() if file == _STDIO else file.read_bytes()
         return parse_glossary(data.decode())
-    except OSError as error:
-        raise StorageFault(f"cannot read {line(str(file))}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{line(str(file))} is not UTF-8 text: {error}") from None
     except InvalidInput as error:

@@ -16,10 +16,9 @@ import msgspec
 import orjson
 from msgspec import structs
 from rich.progress import TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.text import Text
 
 from explorer import config
-from explorer.cli.output import line_text, note, print_json, progress_bars, results
+from explorer.cli.output import progress_bars
 from explorer.client import Catalog
 from explorer.client.connection import in_chunks
 from explorer.client.display import counted, line
@@ -28,6 +27,8 @@ from explorer.files import replace_file
 from explorer.metadata.files import MetadataFile, Refused
 from explorer.metadata.proposal import Proposal
 from explorer.sessions.loading import LoadSession, Rejection
+from explorer.views.parts import Report
+from explorer.views.text import text_line
 
 # The client splits a batch into two concurrent requests of one or two hundred changes each.
 _BATCH = 400
@@ -279,67 +280,55 @@ def _load_bars() -> Iterator[Callable[[str, int | None], _Advance]]:
         yield begin
 
 
-def print_counts(loads: Sequence[LoadSession]) -> None:
-    """Print one line per file: the numbers of aspects and entities written, and of changes that
-    were rejected or sent without a response."""
-    console = results()
-    for loading in loads:
-        state = loading.state
-        console.print(
-            line_text(loading.source, "bold"),
-            f"{counted(state.aspects, 'aspect')} of "
-            f"{counted(len(loading.entities), 'entity', 'entities')}"
-            + (f", {state.refused:,} rejected" if state.refused else "")
-            + (f", {state.unanswered:,} without a response" if state.unanswered else "")
-            + (f", {state.resumed_at:,} records sent before" if state.resumed_at else ""),
-            sep=": ",
-            soft_wrap=True,
+def load_report(loads: Sequence[LoadSession], stopped: str | None = None) -> Report:
+    """Return one line per file with the numbers of aspects and entities written, and at most 20
+    rejected changes; JSON has the first 10,000 of each file. `stopped` is the error that ended the
+    load early."""
+    refusals = [refusal for loading in loads for refusal in loading.state.refusals]
+    document = {
+        "aspects": sum(loading.state.aspects for loading in loads),
+        "entities": len(frozenset[int]().union(*(loading.entities for loading in loads))),
+        "files": [
+            {
+                "file": loading.source,
+                "aspects": loading.state.aspects,
+                "entities": len(loading.entities),
+                "refused": loading.state.refused,
+                "resumed_at": loading.state.resumed_at,
+                "unanswered": loading.state.unanswered,
+            }
+            for loading in loads
+        ],
+        "refused": [refusal.to_json() for refusal in refusals],
+        "stopped": stopped,
+        "unanswered": sum(loading.state.unanswered for loading in loads),
+    }
+    notes = [
+        text_line(("rejected: ", "bold"), _describe(refusal)) for refusal in refusals[:_MAX_SHOWN]
+    ]
+    if (more := sum(loading.state.refused for loading in loads) - _MAX_SHOWN) > 0:
+        notes.append(text_line(f"and {more:,} more; to save all of them, give --report FILE"))
+    parts = [
+        text_line(
+            (loading.source, "bold"),
+            f": {counted(loading.state.aspects, 'aspect')} of "
+            f"{counted(len(loading.entities), 'entity', 'entities')}",
+            f", {loading.state.refused:,} rejected" if loading.state.refused else "",
+            f", {loading.state.unanswered:,} without a response"
+            if loading.state.unanswered
+            else "",
+            f", {loading.state.resumed_at:,} records sent before"
+            if loading.state.resumed_at
+            else "",
         )
-
-
-def print_as_json(loads: Sequence[LoadSession], stopped: str | None) -> None:
-    """Print all counts and the first 10,000 rejected changes of each file as one JSON object;
-    `stopped` is the error that ended the load early."""
-    files = [
-        {
-            "file": loading.source,
-            "aspects": loading.state.aspects,
-            "entities": len(loading.entities),
-            "refused": loading.state.refused,
-            "resumed_at": loading.state.resumed_at,
-            "unanswered": loading.state.unanswered,
-        }
         for loading in loads
     ]
-    print_json(
-        {
-            "aspects": sum(loading.state.aspects for loading in loads),
-            "entities": len(frozenset[int]().union(*(loading.entities for loading in loads))),
-            "files": files,
-            "refused": [refusal.to_json() for refusal in _refusals(loads)],
-            "stopped": stopped,
-            "unanswered": sum(loading.state.unanswered for loading in loads),
-        }
-    )
+    return Report(parts=parts, document=document, notes=notes)
 
 
-def print_refusals(loads: Sequence[LoadSession]) -> None:
-    """Print at most 20 rejected changes to standard error, with position, URN and reason."""
-    for refusal in _refusals(loads)[:_MAX_SHOWN]:
-        note(Text("rejected: ", "bold"), _describe(refusal))
-    if (more := sum(loading.state.refused for loading in loads) - _MAX_SHOWN) > 0:
-        note(Text(f"and {more:,} more; to save all of them, give --report FILE"))
-
-
-def _refusals(loads: Sequence[LoadSession]) -> list[Rejection]:
-    return [refusal for loading in loads for refusal in loading.state.refusals]
-
-
-def _describe(refusal: Rejection) -> Text:
-    place = line_text(refusal.source)
+def _describe(refusal: Rejection) -> str:
+    place = refusal.source
     if refusal.unit:
-        place.append(f", {refusal.unit} {refusal.number:,}")
-    what = line_text(" ".join(part for part in (refusal.urn, refusal.aspect) if part))
-    return Text(": ").join(
-        part for part in (place, what, line_text(refusal.reason, limit=_REASON_LIMIT)) if part
-    )
+        place += f", {refusal.unit} {refusal.number:,}"
+    what = " ".join(part for part in (refusal.urn, refusal.aspect) if part)
+    return ": ".join(filter(None, (place, what, line(refusal.reason, _REASON_LIMIT))))

@@ -1,12 +1,14 @@
 """Sources as they are shown: those that were added, their runs, and what a run would change."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from explorer.client.display import counted
 from explorer.metadata.urn import Urn
+from explorer.views.parts import Note, Report
 from explorer.views.table import Row, Table, TableColumn
+from explorer.views.text import TextLine, text_line
 
 if TYPE_CHECKING:
     from explorer.sources.configured import ConfiguredSource, DriftEntry, SourceRun
@@ -242,3 +244,71 @@ def plan_value(plan: "RunPlan") -> dict[str, Any]:
         ],
         "notes": plan.inventory.notes,
     }
+
+
+_MOST_SKIPPED: Final = 20
+
+
+def run_plan_report(plan: "RunPlan") -> Report:
+    """Return what a run would change, and what of the source it would leave out."""
+    notes = list(_skipped_notes(plan))
+    if plan.removals:
+        lost, had = plan.removals
+        notes.append(f"{lost:,} of {had:,} datasets are gone: it needs --accept-removals")
+    parts = (text_line((plan.source.name, "bold")), *_drift_lines(plan), *plan_parts(plan))
+    document = {**plan_value(plan), "dry_run": True}
+    return Report(parts=parts, document=document, notes=notes, is_complete=True)
+
+
+def plan_parts(plan: "RunPlan") -> Iterator[TextLine]:
+    """Yield what a run would change as lines with labels."""
+    for label, words in plan_lines(plan):
+        yield text_line((f"  {label:<9}", "dim"), words)
+
+
+def first_run_report(plan: "RunPlan") -> tuple[Note, ...]:
+    """Return what the first run of a source adds, to be said before it is asked for."""
+    name = text_line((plan.source.name, "bold"))
+    return (name, *plan_parts(plan), *_skipped_notes(plan))
+
+
+def run_report(outcome: "RunOutcome") -> Report:
+    """Return what a run did, what it left out and what was refused."""
+    plan, is_first = outcome.plan, outcome.plan.before is None
+    effects = f"{effects_text(plan.counts)}; {counted(outcome.written_count, 'aspect')} written"
+    notes = [] if is_first else list(_skipped_notes(plan))
+    notes += [
+        f"refused {change.urn} {change.aspect}: {change.reason}"
+        for change in outcome.refused[:_MOST_SKIPPED]
+    ]
+    if is_first:
+        name = plan.source.name
+        notes.append(f"catalog-tui shows it; catalog sources run {name} brings it up to date")
+    document = {
+        **plan_value(plan),
+        "dry_run": False,
+        "run_id": outcome.run_id,
+        "written": outcome.written_count,
+        "refused": [
+            {"urn": str(change.urn), "aspect": change.aspect, "reason": change.reason}
+            for change in outcome.refused
+        ],
+    }
+    parts = (text_line((plan.source.name, "bold"), " ", effects), *_drift_lines(plan))
+    return Report(parts=parts, document=document, notes=notes, is_complete=True)
+
+
+def _drift_lines(plan: "RunPlan") -> Iterator[TextLine]:
+    for entry in plan.drift[:_MOST_SKIPPED]:
+        yield text_line(drift_text(entry))
+    if len(plan.drift) > _MOST_SKIPPED:
+        more = len(plan.drift) - _MOST_SKIPPED
+        yield text_line(f"and {more:,} more: catalog sources drift {plan.source.name}")
+
+
+def _skipped_notes(plan: "RunPlan") -> Iterator[str]:
+    skipped = plan.inventory.skipped
+    for part in skipped[:_MOST_SKIPPED]:
+        yield f"skipped {part.subject}: {part.reason}"
+    if len(skipped) > _MOST_SKIPPED:
+        yield f"and {len(skipped) - _MOST_SKIPPED:,} more; --json lists all"

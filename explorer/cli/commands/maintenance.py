@@ -425,7 +425,8 @@ def load_sample(target: Target) -> None:
     """
     from datetime import UTC, datetime
 
-    from explorer.cli.ingestion import print_counts, print_refusals, progress, send
+    from explorer.cli.ingestion import load_report, progress, send
+    from explorer.cli.output import show
     from explorer.sample import sample_proposals
     from explorer.sessions.loading import LoadSession
 
@@ -433,8 +434,7 @@ def load_sample(target: Target) -> None:
         loading = LoadSession(catalog.core, "sample")
         changes = list(sample_proposals(datetime.now(UTC).date()))
         send(loading, catalog, changes, begin(loading.source, len(changes)))
-    print_counts([loading])
-    print_refusals([loading])
+    show(load_report([loading]))
     if loading.state.refused:
         click.get_current_context().exit(1)
 
@@ -535,7 +535,7 @@ def load(
     if resume and not can_resume:
         raise click.UsageError("--resume works only with files, not with standard input")
     from explorer.cli import ingestion
-    from explorer.cli.output import note
+    from explorer.cli.output import note, show
     from explorer.errors import CatalogError
 
     loads: list[LoadSession] = []
@@ -549,11 +549,8 @@ def load(
             if can_resume:
                 note("interrupted; to continue, run the same command with --resume")
             raise
-    if as_json:
-        ingestion.print_as_json(loads, str(stopped) if stopped else None)
-    else:
-        ingestion.print_counts(loads)
-    ingestion.print_refusals(loads)
+    loaded = ingestion.load_report(loads, str(stopped) if stopped else None)
+    show(loaded, "json" if as_json else None)
     if stopped is not None:
         if can_resume and any(loading.state.aspects for loading in loads):
             note("to continue, run the same command with --resume")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from explorer.server.access_log import LogFormat
     from explorer.server.audit_log import AuditRecord, AuditSink
     from explorer.server.authentication import Role, Token, TokenStore
+    from explorer.views.parts import Report
 
 _EXAMPLES_OF_TOKENS = """
 \b
@@ -322,7 +323,7 @@ def audit(
     The newest is at the end.
     """
     from explorer import config
-    from explorer.cli.output import line_text, note
+    from explorer.cli.output import line_text, note, show
     from explorer.server.audit_log import AuditFile, read_records
 
     user = None if actor is None else _user(actor)
@@ -343,7 +344,7 @@ def audit(
             is_meant = user is None or record.actor == user
             if is_meant and (not refused or record.outcome == "refused"):
                 matching.append(record)
-    _print_audit(matching[::-1], as_json=as_json)
+    show(_audit_report(matching[::-1]), "json" if as_json else None)
     if not matching:
         note(line_text(_describe_missing_record(directory, store, is_given=data_dir is not None)))
 
@@ -365,38 +366,25 @@ def _describe_missing_record(directory: Path, store: str | None, *, is_given: bo
     )
 
 
-def _print_audit(records: "Sequence[AuditRecord]", *, as_json: bool) -> None:
-    from explorer.cli.output import line_text, print_json, results
+def _audit_report(records: "Sequence[AuditRecord]") -> "Report":
+    from explorer.views.parts import Report
+    from explorer.views.table import Table, TableColumn, attributes
+    from explorer.views.text import text_line
 
-    if as_json:
-        print_json(
-            [
-                {
-                    "time": _time(record.time_millis),
-                    "outcome": record.outcome,
-                    "status": record.status,
-                    "action": record.action,
-                    "actor": record.actor,
-                    "credential": record.credential,
-                    "client": record.client,
-                    "forwarded_for": record.forwarded_for,
-                    "request_id": record.request_id,
-                    "urns": record.urns,
-                    "times": record.times,
-                }
-                for record in records
-            ]
-        )
-        return
+    fields = ("outcome", "status", "action", "actor", "credential", "client", "forwarded_for")
+    columns = (
+        TableColumn("time", read=lambda record: _time(record.time_millis)),
+        *attributes(*fields, "request_id", "urns", "times"),
+    )
+    lines = []
     for record in records:
         who = record.actor or "nobody"
         by = f" ({record.credential})" if record.credential else ""
         more = f" ×{record.times}" if record.times > 1 else ""
         where = f" from {record.client}" if record.client else ""
         line = f"{_time(record.time_millis)} {record.outcome} {record.status} {who}{by}{where}"
-        line += f": {record.action}"
-        text = line_text(f"{line}{more} {' '.join(record.urns)}".rstrip(), limit=2_000)
-        results().print(text, soft_wrap=True)
+        lines.append(text_line(f"{line}: {record.action}{more} {' '.join(record.urns)}".rstrip()))
+    return Report(Table.from_records(records, columns), lines)
 
 
 def _user(text: str) -> str:

@@ -217,10 +217,15 @@ def add(
     others are not given.
     """
     from explorer.cli import edits
-    from explorer.cli.output import confirm, line_text, note, print_json
+    from explorer.cli.output import confirm, line_text, note, show, show_notes
     from explorer.sources.configured import OPTIONS
     from explorer.sources.source import SourceOptions
-    from explorer.views.sources import options_sentence
+    from explorer.views.sources import (
+        first_run_report,
+        options_sentence,
+        run_plan_report,
+        run_report,
+    )
 
     if not dry_run:
         edits.refuse_read_only(target)
@@ -243,10 +248,11 @@ def add(
         as_json = shown_as == "json"
         asks = plan.before is None and not yes and not as_json and _is_interactive()
         if dry_run:
-            _show_dry_run(plan, as_json=as_json)
+            show(run_plan_report(plan), shown_as)
+            show_notes(() if as_json else ["nothing was written"])
             return
         if plan.before is None and not as_json:
-            _print_plan(plan, is_result=False)
+            show_notes(first_run_report(plan))
         if asks and not confirm(catalog, "Add this?", default=True):
             raise click.Abort
         if opened.source.contains_secret and not opened.options.keyring:
@@ -256,12 +262,9 @@ def add(
             )
         outcome = sources.write(plan, accept_removals=accept_removals, yes=yes)
         has_sample = plan.before is None and catalog.info().sample
-    if as_json:
-        print_json(_value(outcome))
-    else:
-        _print_outcome(outcome)
-        if has_sample:
-            note("the sample is in this catalog as well; catalog sample remove takes it out")
+    show(run_report(outcome), shown_as)
+    if has_sample and not as_json:
+        note("the sample is in this catalog as well; catalog sample remove takes it out")
     if outcome.refused:
         click.get_current_context().exit(1)
 
@@ -313,10 +316,10 @@ def run_sources(
     with an object for each, as catalog add does; one that failed has source and error.
     """
     from explorer.cli import edits
-    from explorer.cli.output import line_text, note, print_json
+    from explorer.cli.output import line_text, note, print_json, show
     from explorer.errors import CatalogError
     from explorer.sources.configured import read_sources, require_source
-    from explorer.views.sources import plan_value
+    from explorer.views.sources import run_plan_report, run_report
 
     if not dry_run:
         edits.refuse_read_only(target)
@@ -338,9 +341,10 @@ def run_sources(
                 sources.do(sources.session.open_added(configured))
                 plan = sources.plan(dry_run=dry_run)
                 if dry_run:
-                    values.append({**plan_value(plan), "dry_run": True})
+                    report = run_plan_report(plan)
+                    values.append(report.document)
                     if not as_json:
-                        _print_plan(plan, is_result=True)
+                        show(report)
                     continue
                 outcome = sources.write(plan, accept_removals=accept_removals, yes=yes)
             except Exception as error:
@@ -354,9 +358,10 @@ def run_sources(
                 values.append({"source": configured.name, "error": reason})
                 continue
             failed = failed or bool(outcome.refused)
-            values.append(_value(outcome))
+            report = run_report(outcome)
+            values.append(report.document)
             if not as_json:
-                _print_outcome(outcome)
+                show(report)
     if as_json:
         print_json(values)
     elif not chosen:
@@ -533,93 +538,3 @@ def _bars() -> "Iterator[Progress]":
             bars.update(tasks[key], description=label, completed=done, total=total)
 
         yield advance
-
-
-def _print_plan(plan: "RunPlan", *, is_result: bool) -> None:
-    from rich.text import Text
-
-    from explorer.cli.output import line_text, note, notes, results
-    from explorer.views.sources import plan_lines
-
-    console = results() if is_result else notes()
-    console.print(line_text(plan.source.name, "bold"))
-    if is_result:
-        _print_drift(plan)
-    for label, words in plan_lines(plan):
-        console.print(Text(f"  {label:<9}", "dim"), line_text(words), sep="", soft_wrap=True)
-    _print_skipped(plan)
-    if plan.removals and is_result:
-        lost, had = plan.removals
-        note(line_text(f"{lost:,} of {had:,} datasets are gone: it needs --accept-removals"))
-
-
-def _print_drift(plan: "RunPlan") -> None:
-    from explorer.cli.output import line_text, results
-    from explorer.views.sources import drift_text
-
-    for entry in plan.drift[:_MOST_SKIPPED]:
-        results().print(line_text(f"  {drift_text(entry)}"), soft_wrap=True)
-    if len(plan.drift) > _MOST_SKIPPED:
-        more = len(plan.drift) - _MOST_SKIPPED
-        results().print(
-            line_text(f"  and {more:,} more: catalog sources drift {plan.source.name}"),
-            soft_wrap=True,
-        )
-
-
-def _print_skipped(plan: "RunPlan") -> None:
-    from explorer.cli.output import line_text, note
-
-    skipped = plan.inventory.skipped
-    for part in skipped[:_MOST_SKIPPED]:
-        note(line_text(f"skipped {part.subject}: {part.reason}"))
-    if len(skipped) > _MOST_SKIPPED:
-        note(f"and {len(skipped) - _MOST_SKIPPED:,} more; --json lists all")
-
-
-def _show_dry_run(plan: "RunPlan", *, as_json: bool) -> None:
-    from explorer.cli.output import note, print_json
-    from explorer.views.sources import plan_value
-
-    if as_json:
-        print_json({**plan_value(plan), "dry_run": True})
-        return
-    _print_plan(plan, is_result=True)
-    note("nothing was written")
-
-
-def _print_outcome(outcome: "RunOutcome") -> None:
-    from explorer.cli.output import line_text, note, results
-    from explorer.client.display import counted
-    from explorer.views.sources import effects_text
-
-    plan = outcome.plan
-    results().print(
-        line_text(plan.source.name, "bold"),
-        line_text(
-            f"{effects_text(plan.counts)}; {counted(outcome.written_count, 'aspect')} written"
-        ),
-        soft_wrap=True,
-    )
-    _print_drift(plan)
-    if plan.before is not None:
-        _print_skipped(plan)
-    for change in outcome.refused[:_MOST_SKIPPED]:
-        note(line_text(f"refused {change.urn} {change.aspect}: {change.reason}"))
-    if plan.before is None:
-        note(
-            line_text(
-                f"catalog-tui shows it; catalog sources run {plan.source.name} brings it up to date"
-            )
-        )
-
-
-def _value(outcome: "RunOutcome") -> dict[str, Any]:
-    from explorer.views.sources import plan_value
-
-    refused = [
-        {"urn": str(change.urn), "aspect": change.aspect, "reason": change.reason}
-        for change in outcome.refused
-    ]
-    totals = {"dry_run": False, "run_id": outcome.run_id, "written": outcome.written_count}
-    return {**plan_value(outcome.plan), **totals, "refused": refused}
