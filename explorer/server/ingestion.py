@@ -261,7 +261,7 @@ class Intake:
         if change.aspect == "dataPlatformInfo":
             former = _delimiter(transaction, change.urn.name)
         self._put(transaction, change, change.aspect, value, now_millis)
-        if former not in (None, _delimiter(transaction, change.urn.name)):
+        if former is not None and former != _delimiter(transaction, change.urn.name):
             respelling = Respelling(former, change.actor, change.system)
             respell(transaction, self._registry, change.urn, respelling, now_millis)
 

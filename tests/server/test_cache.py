@@ -3,7 +3,6 @@
 import pytest
 
 from explorer.server.cache import ByteCache, cache_short
-from explorer.server.store.sql.transaction import AspectCache
 
 
 def test_what_was_used_last_is_kept_within_the_bytes() -> None:
@@ -43,11 +42,3 @@ def test_a_function_is_asked_again_about_long_texts_only(text: str, times: int) 
 
     assert upper(text) == upper(text) == text.upper()
     assert len(asked) == times
-
-
-def test_entities_without_aspects_do_not_stay_in_the_memory_of_the_writer_for_ever() -> None:
-    cache = AspectCache()
-    for number in range(100_000):
-        cache.begin(f"urn:li:tag:{number}")
-    assert cache.find("urn:li:tag:0", None) is None
-    assert cache.find("urn:li:tag:99999", None) == []

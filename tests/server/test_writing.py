@@ -9,6 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from explorer.server.store.sql.transaction import SqlTransaction
 from tests.server.conftest import Caller
 
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
@@ -45,6 +46,22 @@ def test_an_aspect_is_replaced_as_a_whole(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "datasetProperties", {"description": "old", "name": "n"})
     caller.ingest(dataset, "datasetProperties", {"description": "new"})
     assert caller.value(dataset, "datasetProperties") == {"description": "new"}
+
+
+def test_a_write_looks_up_no_entity_that_it_is_not_about(
+    caller: Caller, dataset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller.ingest(dataset, "datasetProperties", {"description": "old"})
+    looked_up: list[str] = []
+
+    def aspect(transaction: SqlTransaction, urn: str, name: str, version: int = 0) -> Any:
+        looked_up.append(urn)
+        return read(transaction, urn, name, version)
+
+    read = SqlTransaction.aspect
+    monkeypatch.setattr(SqlTransaction, "aspect", aspect)
+    caller.ingest(dataset, "datasetProperties", {"description": "new"})
+    assert set(looked_up) <= {dataset}
 
 
 def test_versions_count_up_from_the_oldest_and_an_identical_value_makes_none(

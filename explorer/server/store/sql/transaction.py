@@ -3,10 +3,8 @@ change log."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from operator import attrgetter
 from typing import Any
 
-from cachetools import LRUCache
 from msgspec.structs import replace
 
 from explorer.metadata.names import natural_key
@@ -37,11 +35,6 @@ _AT_ONCE = 500
 # A URN takes about 300 bytes.
 _MOST_URNS = 50_000
 _MOST_READ = 1_000
-# Sizes of the cache of aspects, and of the largest aspect in it.
-_ASPECTS_BYTES = 32 << 20
-_LARGEST_ASPECT_BYTES = 64 << 10
-# Of a cached entity without its aspects.
-_ENTITY_BYTES = 500
 _MOST_FOLDERS = 10_000
 
 _URNS = """
@@ -83,13 +76,11 @@ class WriterCache:
         self.urns: dict[str, tuple[int, bool, bool]] = {}
         self.runs: dict[str, int] = {}
         self.notes: dict[str, str | None] = {}
-        self.aspects = AspectCache()
         self.folders = FolderCache()
 
     def clear(self) -> None:
         for entries in (self.urns, self.runs, self.notes):
             entries.clear()
-        self.aspects.clear()
         self.folders.clear()
 
     def trim(self) -> None:
@@ -100,86 +91,6 @@ class WriterCache:
             if len(entries) > _MOST_READ:
                 entries.clear()
         self.folders.trim()
-
-
-class _CachedEntity:
-    """The cached aspects of an entity, `None` for one that does not exist; if it `is_complete`, it
-    has no others."""
-
-    __slots__ = ("aspects", "is_complete", "size_bytes")
-
-    def __init__(self, *, is_complete: bool) -> None:
-        self.aspects: dict[str, StoredAspect | None] = {}
-        self.is_complete = is_complete
-        self.size_bytes = _ENTITY_BYTES
-
-
-class AspectCache:
-    """The latest aspects of entities, as the writer has read or written them.
-
-    When they take more than 32 MB, those of the entities used longest ago are dropped; an aspect of
-    more than 64 kB is not cached.
-    """
-
-    def __init__(self) -> None:
-        self._entities: LRUCache[str, _CachedEntity] = LRUCache(
-            _ASPECTS_BYTES, attrgetter("size_bytes")
-        )
-
-    def find(self, urn: str, names: frozenset[str] | None) -> list[StoredAspect] | None:
-        """Return the aspects of an entity that have one of the names, or all aspects; return `None`
-        if one of them may not be cached."""
-        entity = self._entities.get(urn)
-        if entity is None:
-            return None
-        if not entity.is_complete and (names is None or not names <= entity.aspects.keys()):
-            return None
-        return [
-            aspect
-            for name, aspect in entity.aspects.items()
-            if aspect is not None and (names is None or name in names)
-        ]
-
-    def begin(self, urn: str) -> None:
-        """Cache that an entity has no aspects."""
-        self._entities[urn] = _CachedEntity(is_complete=True)
-
-    def put(self, urn: str, name: str, aspect: StoredAspect | None) -> None:
-        """Cache an aspect as it was read or written."""
-        entity = self._entities.get(urn) or _CachedEntity(is_complete=False)
-        if name in entity.aspects:
-            entity.size_bytes -= _size_bytes(entity.aspects.pop(name))
-        size = _size_bytes(aspect)
-        if size > _LARGEST_ASPECT_BYTES:
-            entity.is_complete = False
-        else:
-            entity.size_bytes += size
-            entity.aspects[name] = aspect
-        self._entities[urn] = entity
-
-    def put_all(self, urn: str, aspects: Iterable[StoredAspect]) -> None:
-        """Cache all aspects of an entity as they were read."""
-        self.begin(urn)
-        for aspect in aspects:
-            self.put(urn, aspect.name, aspect)
-
-    def drop(self, urn: str) -> None:
-        """Remove the aspects of an entity."""
-        self._entities.pop(urn, None)
-
-    def clear(self) -> None:
-        """Remove everything."""
-        self._entities.clear()
-
-
-def _size_bytes(aspect: StoredAspect | None) -> int:
-    """Return roughly how much memory a cached aspect takes; `None` stands for a missing one."""
-    return 100 if aspect is None else 400 + len(aspect.value) + len(aspect.system)
-
-
-def _as_stored(write: Write, system: bytes) -> StoredAspect:
-    """Return an aspect as it is read after a write, with this system metadata."""
-    return StoredAspect(write.aspect, 0, write.value, write.time_millis, write.actor, system)
 
 
 _SET_SEEN = "UPDATE aspects SET seen = ? WHERE id = ?"
@@ -255,51 +166,31 @@ class SqlTransaction(SqlSnapshot):
     def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
         if version:
             return super().aspect(urn, name, version)
-        new = self._new.get(self._id(urn))
-        if new is not None:
-            return new.aspects.get(name)
-        aspects = self._cache.aspects.find(urn, frozenset((name,)))
-        if aspects is not None:
-            return aspects[0] if aspects else None
-        aspect = super().aspect(urn, name)
-        self._cache.aspects.put(urn, name, aspect)
-        return aspect
+        entity, is_live, _ = self._urn_entry(urn)
+        if not is_live:
+            return None
+        new = self._new.get(entity)
+        return super().aspect(urn, name) if new is None else new.aspects.get(name)
 
     def aspects(
         self, urns: Sequence[str], names: Collection[str] | None = None
     ) -> dict[str, list[StoredAspect]]:
         self.existing(urns)
-        aspect_names = None if names is None else frozenset(names)
         aspects_by_urn: dict[str, list[StoredAspect]] = {}
         unknown: list[str] = []
         for urn in dict.fromkeys(urns):
             entity, is_live, _ = self._cache.urns[urn]
-            if not is_live:
-                continue
             new = self._new.get(entity)
-            if new is None:
-                listed = self._cache.aspects.find(urn, aspect_names)
-            else:
-                aspects = new.aspects
-                listed = [
-                    aspects[name]
-                    for name in aspects
-                    if aspect_names is None or name in aspect_names
-                ]
-            if listed is None:
+            if is_live and new is None:
                 unknown.append(urn)
-            elif listed:
-                aspects_by_urn[urn] = listed
+            elif is_live and new is not None:
+                listed = [
+                    aspect for name, aspect in new.aspects.items() if names is None or name in names
+                ]
+                if listed:
+                    aspects_by_urn[urn] = listed
         if unknown:
-            stored = super().aspects(unknown, names)
-            for urn in unknown:
-                if aspect_names is None:
-                    self._cache.aspects.put_all(urn, stored.get(urn, ()))
-                    continue
-                by_name = {aspect.name: aspect for aspect in stored.get(urn, ())}
-                for name in aspect_names:
-                    self._cache.aspects.put(urn, name, by_name.get(name))
-            aspects_by_urn |= stored
+            aspects_by_urn |= super().aspects(unknown, names)
         return aspects_by_urn
 
     def documents(
@@ -373,7 +264,6 @@ class SqlTransaction(SqlSnapshot):
         row, value, superseded, seen_system, *stamp = old
         old_system, latest_system = stamp[2], seen_system or stamp[2]
         if same_value(value, write.value):
-            self._cache.aspects.drop(write.urn)
             self._seen_rows.append((update_observation(latest_system, write.system), row))
             self._gathered.add((entity, write.aspect))
             return False
@@ -410,7 +300,6 @@ class SqlTransaction(SqlSnapshot):
             ),
         )
         self._set_edges(entity, write.aspect, write.edges)
-        self._cache.aspects.put(write.urn, write.aspect, _as_stored(write, system))
         self.changes.touched.add(write.urn)
         return True
 
@@ -433,10 +322,8 @@ class SqlTransaction(SqlSnapshot):
             row = (entity, edge.relationship, edge.target, write.aspect, edge.flow)
             self._edge_rows.append(row)
             self.changes.rewired = self.changes.rewired or edge.flow != 0
-        aspect = _as_stored(write, system)
-        self._cache.aspects.put(write.urn, write.aspect, aspect)
         if new is not None:
-            new.aspects[write.aspect] = aspect
+            new.aspects[write.aspect] = StoredAspect(write.aspect, 0, write.value, *stamp)
         self.changes.touched.add(write.urn)
 
     def append(self, document: TimeseriesDocument) -> bool:
@@ -498,7 +385,7 @@ class SqlTransaction(SqlSnapshot):
         self, urn: str, key_aspect: str, time_millis: int, actor: str
     ) -> tuple[int, int]:
         entity = self._id(urn)
-        self._touch(entity, urn)
+        self._touch(entity)
         key = self.aspect(urn, key_aspect)
         self._removed.add(entity)
         self._keep_last_versions(entity)
@@ -515,7 +402,6 @@ class SqlTransaction(SqlSnapshot):
         self._run("DELETE FROM edges WHERE source = ?", (entity,))
         self._run("UPDATE urns SET live = FALSE WHERE id = ?", (entity,))
         self._cache.urns[urn] = (entity, False, True)
-        self._cache.aspects.drop(urn)
         self._log_removal(entity, key_aspect, key, time_millis, actor)
         self.changes.touched.add(urn)
         return rows, documents
@@ -525,7 +411,7 @@ class SqlTransaction(SqlSnapshot):
         if current is None:
             return 0
         entity = self._id(urn)
-        self._touch(entity, urn)
+        self._touch(entity)
         self._keep_last_versions(entity, aspect)
         for table in ("versions", "aspects"):
             self._keep_logged(table, "t.entity = ? AND t.name = ?", (entity, aspect))
@@ -548,7 +434,7 @@ class SqlTransaction(SqlSnapshot):
         actor: str,
     ) -> None:
         entity = self._id(urn)
-        self._touch(entity, urn)
+        self._touch(entity)
         if version:
             self._drop_superseded(entity, aspect, version)
             return
@@ -588,7 +474,6 @@ class SqlTransaction(SqlSnapshot):
             ),
         )
         self._drop_superseded(entity, aspect, earlier.version)
-        self._cache.aspects.drop(urn)
         self._set_edges(entity, aspect, edges)
         self.changes.touched.add(urn)
 
@@ -607,7 +492,7 @@ class SqlTransaction(SqlSnapshot):
         )
         entity = self._id(urn)
         parameters = [entity, aspect, *bounds]
-        self._touch(entity, urn)
+        self._touch(entity)
         if run is not None:
             column = self._dialect.unindexed.format("t.run")
             where += f" AND {column} = (SELECT id FROM runs WHERE name = ?)"
@@ -772,11 +657,10 @@ class SqlTransaction(SqlSnapshot):
                 self._run_many(statement, rows)
                 rows.clear()
 
-    def _touch(self, entity: int, urn: str) -> None:
+    def _touch(self, entity: int) -> None:
         """Write the buffered rows, and look the entity up in the database from now on."""
         self._write_rows()
         self._new.pop(entity, None)
-        self._cache.aspects.drop(urn)
 
     def _urn_entry(self, urn: str) -> tuple[int, bool, bool]:
         """Return the entry of a URN in `WriterCache.urns`, looking it up if necessary."""
@@ -793,11 +677,9 @@ class SqlTransaction(SqlSnapshot):
         entity, live, past = self._urn_entry(urn)
         if live:
             return entity
-        self._cache.aspects.drop(urn)
         if entity == -1:
             entity = self._new_id(urn, entity_type, live=True)
             self._new[entity] = NewEntity({})
-            self._cache.aspects.begin(urn)
             return entity
         self._live_rows.append((entity,))
         self._cache.urns[urn] = (entity, True, False)
@@ -811,7 +693,6 @@ class SqlTransaction(SqlSnapshot):
             if stored is not None:
                 return entity
         self._new[entity] = NewEntity(last_versions)
-        self._cache.aspects.begin(urn)
         return entity
 
     def _new_id(self, urn: str, entity_type: str, *, live: bool) -> int:
