@@ -179,8 +179,10 @@ class Follower:
 
 
 class Feed:
-    """The tail of the change log, read once per commit for all followers: with eight of them, a load
-    takes a tenth less of the processor than if each read the log."""
+    """The tail of the change log, read once per commit for all followers.
+
+    With eight of them, a load takes a tenth less of the processor than if each read the log.
+    """
 
     def __init__(self, store: Store, commits: Commits) -> None:
         self._store = store
