@@ -19,13 +19,12 @@ _ALIASES_IN_SELECT: Final = frozenset(
 )
 # Dialects in which WITH does not say that a query refers to itself.
 _IMPLICIT_RECURSION: Final = frozenset(("oracle", "snowflake", "teradata", "tsql"))
-# Names that are values in some dialects and are not columns of any table.
-_PSEUDO_COLUMNS: Final = frozenset(
+# Names that are values in some dialects, unless a table has a column of the name.
+_VALUES: Final = frozenset(
     (
-        *("_file_name", "_partitiondate", "_partitiontime", "_table_suffix", "connect_by_iscycle"),
-        *("connect_by_isleaf", "ctid", "current_date", "current_time", "current_timestamp"),
-        *("current_user", "level", "localtime", "localtimestamp", "oid", "rowid", "rownum"),
-        *("session_user", "sysdate", "systimestamp", "tableoid", "user", "xmax", "xmin", "$action"),
+        *("connect_by_iscycle", "connect_by_isleaf", "current_date", "current_time"),
+        *("current_timestamp", "current_user", "level", "localtime", "localtimestamp", "rownum"),
+        *("session_user", "sysdate", "systimestamp", "user", "$action"),
     )
 )
 _ONE_ROW: Final = frozenset(("dual", "sysibm.sysdummy1", "sys.dual", "system.one"))
@@ -224,7 +223,7 @@ class ColumnTracer:
                 return self._read_set_operation(query, outer, ctes)
             case exp.Subquery():
                 # A subquery may be a list of joined tables in parentheses, or have joins itself.
-                if isinstance(query.this, exp.Query) and not query.args.get("joins"):
+                if not _is_join_list(query) and not query.args.get("joins"):
                     return self._apply_pivots(
                         query, self._read_query(query.this, outer, ctes), ctes
                     )
@@ -483,7 +482,7 @@ class ColumnTracer:
         alias = source.args.get("alias")
         name = source.alias
         names = [column.name for column in alias.columns] if alias else []
-        is_list = isinstance(source, exp.Subquery) and not isinstance(source.this, exp.Query)
+        is_list = _is_join_list(source)
         if is_list and not name:
             self._add_source(source.this, scope)
         else:
@@ -1207,13 +1206,11 @@ class ColumnTracer:
                 return trace
             if name.casefold() in self.variables:
                 return _NOTHING
-            if len(parts) == 1 and name.casefold() in _PSEUDO_COLUMNS:
+            if not fields and name.casefold() in _VALUES:
                 return _NOTHING
             if around.has_open():
                 return self._explain_missing(name, around)
             around = around.outer
-        if parts[-1].casefold() in _PSEUDO_COLUMNS or parts[-1].casefold().startswith("metadata$"):
-            return _NOTHING
         if len(parts) > 1:
             return ColumnTrace(
                 reasons=(f"there is no table {'.'.join(parts[:-1])} for '{parts[-1]}'",)
@@ -1240,8 +1237,6 @@ class ColumnTracer:
         opens = [column for relation in relations for column in relation.open_columns]
         if opens:
             return _merge(column.trace for column in opens)
-        if name.casefold() in _PSEUDO_COLUMNS:
-            return _NOTHING
         label = ".".join(relations[0].path or parts[:length])
         return ColumnTrace(reasons=(f"{label} has no column '{name}'",))
 
@@ -1250,6 +1245,17 @@ def _trace_row(relation: Relation) -> ColumnTrace:
     """Return what a whole row, or a struct of these fields, is made from."""
     trace = _merge(column.trace for column in relation.columns)
     return ColumnTrace(trace.sources, trace.reasons, row=relation)
+
+
+def _is_join_list(source: Any) -> bool:
+    """Return whether a subquery is a list of joined tables in parentheses."""
+    from sqlglot import exp
+
+    inner = source.this
+    if not isinstance(source, exp.Subquery) or isinstance(inner, exp.Table):
+        return isinstance(source, exp.Subquery)
+    is_joined = isinstance(inner, exp.Subquery) and (inner.alias or inner.args.get("joins"))
+    return bool(is_joined) or (isinstance(inner, exp.Subquery) and _is_join_list(inner))
 
 
 def _binds(scope: _Scope, name: str) -> bool:
