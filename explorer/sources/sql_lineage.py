@@ -505,19 +505,47 @@ def parse_statement(sql: str, dialect: str) -> Any:
     one that is nested too deeply, and the errors of sqlglot."""
     from sqlglot import exp
     from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import ParseError
 
     dialect_class = Dialect.get_or_raise(dialect)
     tokens = dialect_class.tokenize(sql)
     if _is_too_deep(tokens):
         raise NotUnderstood("it is nested too deeply")
-    statements = [
-        expr
-        for expr in dialect_class.parser().parse(tokens, sql)
-        if isinstance(expr, exp.Expression)
-    ]
+    try:
+        expressions = dialect_class.parser().parse(tokens, sql)
+    except ParseError:
+        plainer = _write_plainer(tokens, sql) if dialect in _LIKE_POSTGRES else sql
+        if plainer == sql:
+            raise
+        expressions = dialect_class.parser().parse(dialect_class.tokenize(plainer), plainer)
+    statements = [expr for expr in expressions if isinstance(expr, exp.Expression)]
     if len(statements) != 1:
         raise NotUnderstood(f"it has {len(statements)} statements where one is expected")
     return statements[0]
+
+
+_LIKE_POSTGRES: Final = frozenset(("duckdb", "materialize", "postgres", "redshift", "risingwave"))
+
+
+def _write_plainer(tokens: Sequence[Any], sql: str) -> str:
+    """Return SQL with what PostgreSQL writes in the definitions of views and sqlglot does not parse
+    in another way: casts to arrays of types that it does not know, and joins in brackets that begin
+    with `unnest`. The columns that are read stay the same."""
+    kinds = [token.token_type.name for token in tokens]
+    cuts: list[tuple[int, int, str]] = []
+    for at, kind in enumerate(kinds):
+        if kind == "UNNEST" and at and kinds[at - 1] == "L_PAREN":
+            cuts.append((tokens[at].start, tokens[at].end + 1, '"unnest"'))
+        if kind != "DCOLON":
+            continue
+        end = at + 2
+        while kinds[end : end + 1] == ["DOT"]:
+            end += 2
+        if kinds[end : end + 2] == ["L_BRACKET", "R_BRACKET"]:
+            cuts.append((tokens[end].start, tokens[end + 1].end + 1, ""))
+    for start, stop, text in reversed(cuts):
+        sql = sql[:start] + text + sql[stop:]
+    return sql
 
 
 def _is_too_deep(tokens: Iterable[Any]) -> bool:
