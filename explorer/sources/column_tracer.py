@@ -19,6 +19,8 @@ _ALIASES_IN_SELECT: Final = frozenset(
 )
 # Dialects in which WITH does not say that a query refers to itself.
 _IMPLICIT_RECURSION: Final = frozenset(("oracle", "snowflake", "teradata", "tsql"))
+# Dialects in which FROM may name an array of a table.
+_ARRAYS_IN_FROM: Final = frozenset(("bigquery", "redshift"))
 # Names that are values in some dialects, unless a table has a column of the name.
 _VALUES: Final = frozenset(
     (
@@ -39,6 +41,10 @@ _ROWS_OF_ARGUMENTS: Final = re.compile(
 # Names in FROM that DuckDB reads as files.
 _FILE: Final = re.compile(r"[/*:]|\.(?:parquet|csv|tsv|jsonl?|ndjson|arrow|db|duckdb|xlsx)(?:\.|$)")
 _FLATTENED: Final = ("key", "path", "index", "value", "this")
+# Parts of a SELECT that are read before the others, and hints, which name tables again.
+_READ_FIRST: Final = frozenset(
+    ("expressions", "from_", "hint", "into", "joins", "laterals", "match", "with_")
+)
 _MOST_STEPS: Final = 20
 """How often the part of a recursive query that refers to itself is read at most."""
 
@@ -87,11 +93,13 @@ class ResultColumn:
 @dataclass(frozen=True, slots=True)
 class Relation:
     """The columns of a table, or of a part of a query. `path` and `written` are the names of a
-    table, as it is stored and as the query names it."""
+    table, as it is stored and as the query names it. `scalar` is an expression that WITH gives a
+    name, instead of a query."""
 
     columns: tuple[ResultColumn, ...] = ()
     path: TablePath | None = None
     written: TablePath = ()
+    scalar: Any = None
 
     @property
     def open_columns(self) -> list[ResultColumn]:
@@ -254,8 +262,7 @@ class ColumnTracer:
         for cte in with_.expressions:
             name, body = cte.alias.casefold(), cte.this
             if cte.args.get("scalar"):
-                trace = self._trace(body, _Scope(own, outer))
-                own[name] = Relation((ResultColumn(cte.alias, trace),), written=("",))
+                own[name] = Relation(scalar=body)
                 continue
             names = [column.name for column in cte.args["alias"].columns]
             own[name] = self._read_cte(name, names, body, outer, own, is_recursive=is_recursive)
@@ -385,9 +392,10 @@ class ColumnTracer:
         from sqlglot import exp
 
         scope = _Scope(ctes, outer, sees_aliases=self.dialect in _ALIASES_IN_SELECT)
+        scalars = {}
         for name, relation in ctes.items():
-            if relation.written == ("",):
-                scope.aliases[name] = relation.columns[0].trace
+            if relation.scalar is not None:
+                scalars[name] = relation.scalar
         if start := select.args.get("from_"):
             self._add_source(start.this, scope)
         for join in select.args.get("joins") or ():
@@ -402,6 +410,8 @@ class ColumnTracer:
         scope.windows = {
             window.name.casefold(): window for window in select.args.get("windows") or ()
         }
+        for name, scalar in scalars.items():
+            scope.aliases[name] = self._trace(scalar, scope)
         columns: list[ResultColumn] = []
         for at, expression in enumerate(select.expressions):
             for column in self._read_projection(expression, at, scope):
@@ -409,7 +419,7 @@ class ColumnTracer:
                 scope.aliases.setdefault(column.name.casefold(), column.trace)
         scope.sees_aliases = True
         for key, values in select.args.items():
-            if key in ("expressions", "from_", "joins", "laterals", "with_", "match", "into"):
+            if key in _READ_FIRST:
                 continue
             for value in values if isinstance(values, list) else [values]:
                 if isinstance(value, exp.Expression):
@@ -551,11 +561,19 @@ class ColumnTracer:
     def _read_table(self, table: Any, scope: _Scope) -> Relation:
         written = table_path(table)
         cte = scope.ctes.get(written[0].casefold()) if len(written) == 1 else None
-        if cte is not None and cte.written != ("",):
+        if cte is not None and cte.scalar is None:
             return replace(cte, path=None, written=written)
         if ".".join(written).casefold() in _ONE_ROW:
             return Relation(written=written)
         known = self.find_tables(written)
+        if not known and len(written) > 1 and self.dialect in _ARRAYS_IN_FROM:
+            # An array of a table around or before it, as in `FROM t, t.items`.
+            around: _Scope | None = scope
+            while around is not None and not around.find_relations(written[:1]):
+                around = around.outer
+            if around is not None:
+                elements = self._resolve(list(written), around)
+                return Relation((ResultColumn(table.alias or written[-1], elements),))
         if not known:
             if len(written) == 1 and _FILE.search(written[0]):
                 return Relation((_open_column("it reads a file"),), written=written)
@@ -784,6 +802,10 @@ class ColumnTracer:
             traces = self._trace(expression.this, scope)
             for label in expression.aliases:
                 yield ResultColumn(str(label), traces)
+        elif isinstance(plain, exp.Apply) and isinstance(plain.this, exp.Star):
+            yield from self._expand_star(plain.this, None, scope)
+        elif isinstance(plain, exp.Explode) and self.dialect == "duckdb":
+            yield self._unnest_value(plain, expression.alias, at, scope)
         elif isinstance(plain, exp.Inline):
             yield from self._fields_of(self._trace(plain.this, scope))
         elif pattern := plain.find(exp.Columns):
@@ -792,6 +814,19 @@ class ColumnTracer:
             name = expression.alias or expression.output_name
             name = "" if name == "*" else name
             yield ResultColumn(name or f"_col_{at}", self._trace(plain, scope))
+
+    def _unnest_value(self, unnest: Any, alias: str, at: int, scope: _Scope) -> ResultColumn:
+        """Return the column of DuckDB's `unnest` in SELECT: it gives a row for each element of a
+        list, but a column for each field of a struct, and types are not known here."""
+        trace = self._trace(unnest.this, scope)
+        if trace.row is not None or any(
+            field.startswith(f"{name}.".casefold())
+            for path, name in trace.columns
+            for field in self._fields.get(path, {})
+        ):
+            reason = "unnest gives a column for each field if it is a struct"
+            return _open_column(reason, _merge([trace]))
+        return ResultColumn(alias or f"_col_{at}", trace)
 
     def _match_columns(
         self, expression: Any, pattern: Any, scope: _Scope
@@ -957,6 +992,9 @@ class ColumnTracer:
                 if isinstance(node.this, exp.Star):
                     parts = [part.name for part in node.parts[:-1]]
                     return _trace_row(Relation(tuple(self._expand_star(node.this, parts, scope))))
+                if isinstance(node.this, exp.Parameter):
+                    qualifier = [part.name for part in node.parts[:-1]]
+                    return self._trace_number(node.this.name, qualifier, scope)
                 return self._resolve([part.name for part in node.parts], scope)
             case exp.Dot():
                 return self._trace_dots(node, scope)
@@ -1019,7 +1057,17 @@ class ColumnTracer:
             case exp.Parameter(this=exp.Literal()) if (
                 self.dialect == "snowflake" and scope.relations
             ):
-                return self._trace_number(node, scope)
+                return self._trace_number(node.this.name, None, scope)
+            case exp.PositionalColumn():
+                return self._trace_number(node.this.name, None, scope)
+            case exp.Tuple():
+                columns = (
+                    ResultColumn(str(number), self._trace(value, scope))
+                    for number, value in enumerate(node.expressions, start=1)
+                )
+                return _trace_row(Relation(tuple(columns)))
+            case exp.StructExtract(expression=exp.Literal()):
+                return self._find_field(self._trace(node.this, scope), node.expression.name)
             case exp.Identifier() | exp.DataType() | exp.Literal():
                 return _NOTHING
         return None
@@ -1074,17 +1122,16 @@ class ColumnTracer:
             return self._find_field(trace, keys[0].name) if keys[0].is_string else trace
         return _merge([trace, *(self._trace(key, scope) for key in keys)])
 
-    def _trace_number(self, node: Any, scope: _Scope) -> ColumnTrace:
+    def _trace_number(self, number: str, qualifier: list[str] | None, scope: _Scope) -> ColumnTrace:
         """Return what the column of a number is made from, as in `$1` of Snowflake."""
-        columns = self._all_columns(None, scope)
-        at = int(node.this.name) - 1
-        if scope.has_open() or at >= len(columns):
-            reasons = scope.open_reasons()
-            return (
-                reasons
-                if reasons.reasons
-                else ColumnTrace(reasons=(f"there is no column ${at + 1}",))
-            )
+        columns = self._all_columns(qualifier, scope)
+        at = int(number) - 1 if number.isdigit() else len(columns)
+        opens = [column.trace for column in columns[: at + 1] if column.is_open]
+        if opens:
+            return _merge(opens)
+        if not 0 <= at < len(columns):
+            return ColumnTrace(reasons=(f"there is no column {number}",))
+        self._note_use(columns[at].trace)
         return columns[at].trace
 
     def _trace_dots(self, node: Any, scope: _Scope) -> ColumnTrace:
