@@ -400,7 +400,15 @@ def _roots(start: Urn, column: str | None, columns: ColumnPaths, graph: "nx.DiGr
     if path not in columns.paths and root not in graph:
         raise UnknownName("column", column, columns.paths)
     graph.add_node(root, **_column_attributes(root))
-    return {root}
+    # Who uses a struct uses its fields, and who uses a field uses a part of the struct.
+    own = f"{FieldPath(path).simple}."
+    parts = {
+        node
+        for node, name in graph.nodes.data("column")
+        if graph.nodes[node].get("dataset") == str(start)
+        and (name.startswith(own) or own.startswith(f"{name}."))
+    }
+    return {root, *parts}
 
 
 def _read_column_edges(entity: Entity) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import split_column
-from tests.conftest import schema_of
+from tests.conftest import schema_metadata, schema_of
 
 
 def test_what_was_ingested_is_followed_and_what_was_not_is_guessed_and_marked(
@@ -112,6 +112,45 @@ def test_the_impact_of_a_column_is_only_what_it_reaches(graphs: Any, named: Any)
     assert found[named.table("mart")].certainty == "said"
     assert found[named.chart].certainty == "table"
     assert found[named.job].certainty == "table"
+
+
+@pytest.mark.parametrize(
+    ("path", "reached"),
+    [
+        ("geo", {"town", "land", "whole"}),
+        ("geo.city", {"town", "whole"}),
+        ("geo.city.name", {"town", "whole"}),
+        ("geo.country", {"land", "whole"}),
+        ("geometry", set()),
+    ],
+)
+def test_the_impact_of_a_struct_is_that_of_its_fields_and_of_a_field_that_of_its_struct(
+    graphs: Any, catalog: Any, named: Any, path: str, reached: set[str]
+) -> None:
+    visits, towns = named.table("struct.visits"), named.table("struct.towns")
+    made_from = {"town": "geo.city.name", "land": "geo.country", "whole": "geo"}
+    fine = [
+        {
+            "upstreamType": "FIELD_SET",
+            "upstreams": [named.column("struct.visits", source)],
+            "downstreamType": "FIELD",
+            "downstreams": [named.column("struct.towns", name)],
+        }
+        for name, source in made_from.items()
+    ]
+    stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
+    paths = ["geo", "geo.country", "geo.city", "geo.city.name", "geometry"]
+    try:
+        catalog.put(visits, "schemaMetadata", schema_metadata(dict.fromkeys(paths)))
+        catalog.put(towns, "schemaMetadata", schema_metadata(dict.fromkeys(made_from)))
+        upstreams = [{"dataset": visits, "type": "VIEW", "auditStamp": stamp}]
+        value = {"upstreams": upstreams, "fineGrainedLineages": fine}
+        catalog.put(towns, "upstreamLineage", value)
+        impact = graphs.impact(visits, path, with_usage=False)
+    finally:
+        for urn in (visits, towns):
+            catalog.delete(urn)
+    assert {name for one in impact.affected for name in one.columns} == reached
 
 
 def test_a_column_that_goes_nowhere_breaks_nothing_it_is_known_not_to_reach(
