@@ -93,7 +93,7 @@ class SeenState:
     def encode(self) -> str:
         """Return the state as text: compressed JSON in Base64."""
         shapes: dict[tuple[str, ...], int] = {}
-        seen, gone = (
+        shown_entities, hidden_entities = (
             {
                 urn: [shapes.setdefault(entity.aspects, len(shapes)), entity.measured]
                 for urn, entity in sorted(entities.items())
@@ -103,8 +103,8 @@ class SeenState:
         entities = {**self.gone, **self.seen}
         value = {
             "shapes": list(shapes),
-            "seen": seen,
-            "gone": gone,
+            "seen": shown_entities,
+            "gone": hidden_entities,
             "given": {
                 urn: sorted(entity.given) for urn, entity in entities.items() if entity.given
             },
@@ -118,27 +118,27 @@ class SeenState:
         try:
             value = orjson.loads(zlib.decompress(base64.b64decode(text, validate=True)))
             shapes = [tuple(shape) for shape in value["shapes"]]
-            given, own = (value.get(name) or {} for name in ("given", "own"))
+            given_labels, own_labels = (value.get(name) or {} for name in ("given", "own"))
             # Disappeared entities were a list of their URNs before what they had was stored.
-            gone = (
+            hidden = (
                 value["gone"] if isinstance(value["gone"], dict) else dict.fromkeys(value["gone"])
             )
             shapes.append(())
-            seen, gone = (
+            states = [
                 {
                     str(urn): SeenEntity(
                         shapes[shape],
                         measured,
-                        frozenset(given.get(urn, ())),
-                        frozenset(own.get(urn, ())),
+                        frozenset(given_labels.get(urn, ())),
+                        frozenset(own_labels.get(urn, ())),
                     )
                     for urn, (shape, measured) in (
-                        (urn, written or (-1, None)) for urn, written in entities.items()
+                        (urn, entry or (-1, None)) for urn, entry in entities.items()
                     )
                 }
-                for entities in (value["seen"], gone)
-            )
-            return cls(seen, gone)
+                for entities in (value["seen"], hidden)
+            ]
+            return cls(*states)
         except (ValueError, zlib.error, KeyError, IndexError, TypeError, AttributeError) as error:
             raise InvalidInput("the saved state of the last run cannot be read") from error
 

@@ -27,9 +27,9 @@ from explorer.metadata.proposal import Proposal, millis_of
 from explorer.metadata.urn import Urn
 from explorer.sources.dbt_sql import (
     SEMANTIC_MODEL,
+    DbtNode,
     ModelQuery,
     ModelTemplates,
-    Node,
     compiled_logic,
     depends_on,
     list_names,
@@ -331,7 +331,7 @@ class _Reader:
     owner_names: OwnerNames = field(default_factory=OwnerNames)
     compiled: Path | None = None
     inventory: Inventory = field(default_factory=Inventory)
-    by_relation: dict[tuple[str, ...], Node] = field(default_factory=dict)
+    by_relation: dict[tuple[str, ...], DbtNode] = field(default_factory=dict)
 
     def read(self) -> Inventory:
         manifest, catalog = self.artifacts["manifest"], self.artifacts["catalog"]
@@ -343,13 +343,13 @@ class _Reader:
         }
         catalog_nodes = {**read_mapping(catalog, "nodes"), **read_mapping(catalog, "sources")}
         nodes = {
-            key: Node(value, read_mapping(catalog_nodes.get(key)))
+            key: DbtNode(value, read_mapping(catalog_nodes.get(key)))
             for key, value in values_by_id.items()
             if value.get("resource_type") in _KINDS and _is_enabled(value)
         }
         tests = [value for value in values_by_id.values() if value.get("resource_type") == "test"]
         for key, value in self.entries("semantic_models"):
-            nodes[key] = Node({**_semantic_model(value), "unique_id": key}, {})
+            nodes[key] = DbtNode({**_semantic_model(value), "unique_id": key}, {})
         self.by_relation = {node.relation: node for node in nodes.values()}
         self._find_sql(nodes)
         self._find_columns(nodes)
@@ -382,14 +382,14 @@ class _Reader:
         """The adapter of the project's warehouse, empty if it is not known."""
         return str(read_mapping(self.artifacts["manifest"], "metadata").get("adapter_type") or "")
 
-    def urn(self, node: Node) -> Urn:
+    def urn(self, node: DbtNode) -> Urn:
         """Return the dataset of a node on the platform dbt."""
         return Urn.dataset("dbt", self._within_instance(*node.path), self.options.env)
 
     def _within_instance(self, *names: str) -> str:
         return ".".join((*filter(None, (self.options.instance,)), *names))
 
-    def _warehouse_urn(self, node: Node) -> Urn | None:
+    def _warehouse_urn(self, node: DbtNode) -> Urn | None:
         """Return the dataset of a node in the warehouse, or `None` if the node is ephemeral or a
         semantic model, or the adapter is not known."""
         if not self.dialect or node.materialized == "ephemeral" or node.kind == SEMANTIC_MODEL:
@@ -401,7 +401,7 @@ class _Reader:
         """Add a part of the project to the skipped ones, with the reason."""
         self.inventory.skipped.append(SkippedPart(subject, reason))
 
-    def _lineages(self, nodes: Mapping[str, Node]) -> dict[str, QueryLineage]:
+    def _lineages(self, nodes: Mapping[str, DbtNode]) -> dict[str, QueryLineage]:
         """Return the lineage of every model whose SQL is understood. Models are read in upstream
         order, so that columns which are not in `catalog.json` are known from the upstream SQL."""
         lineages: dict[str, QueryLineage] = {}
@@ -432,7 +432,9 @@ class _Reader:
         self._note_unknown_columns(nodes)
         return lineages
 
-    def _lineage(self, node: Node, nodes: Mapping[str, Node], tables: KnownTables) -> QueryLineage:
+    def _lineage(
+        self, node: DbtNode, nodes: Mapping[str, DbtNode], tables: KnownTables
+    ) -> QueryLineage:
         """Return the lineage of a model, and determine its columns if they are not in
         `catalog.json`."""
         query = ModelQuery(node, nodes, self.dialect, tables, self.by_relation)
@@ -457,7 +459,7 @@ class _Reader:
                 node.further_types |= query.infer_types(lineage)
         return lineage
 
-    def _find_sql(self, nodes: Mapping[str, Node]) -> None:
+    def _find_sql(self, nodes: Mapping[str, DbtNode]) -> None:
         """Find the SQL of models that `manifest.json` does not have compiled, which dbt leaves out
         unless a command compiles the model: in the folder of compiled SQL, or by rendering its
         template."""
@@ -467,36 +469,36 @@ class _Reader:
             return
         macros = read_mapping(self.artifacts["manifest"], "macros").values()
         templates = ModelTemplates(nodes, self.dialect, macros, self.settings)
-        found: dict[str, list[str]] = {}
+        names_by_way: dict[str, list[str]] = {}
         for node in missing:
             if (sql := read_compiled(self.compiled, node)) is not None:
                 node.sql, node.is_compiled = sql, True
-                found.setdefault("read from target/compiled", []).append(node.name)
+                names_by_way.setdefault("read from target/compiled", []).append(node.name)
                 continue
             try:
                 node.sql = templates.render(node)
-                found.setdefault("rendered from their templates", []).append(node.name)
+                names_by_way.setdefault("rendered from their templates", []).append(node.name)
             except NotUnderstood as error:
                 node.problem = str(error)
-        parts = [f"that of {list_names(names)} was {how}" for how, names in found.items()]
+        parts = [f"that of {list_names(names)} was {how}" for how, names in names_by_way.items()]
         if parts:
             self.inventory.notes.append(
                 f"manifest.json has the compiled SQL of {len(queries) - len(missing):,} of "
                 f"{len(queries):,} models; {'; '.join(parts)}"
             )
 
-    def _skip_uncompiled(self, nodes: Mapping[str, Node]) -> None:
+    def _skip_uncompiled(self, nodes: Mapping[str, DbtNode]) -> None:
         """Tell which models have no SQL that can be read, and which of them keep their lineage."""
         missing = [node for node in nodes.values() if node.is_query and node.sql is None]
         for node in missing:
             node.keeps_lineage = bool(stored_column_lineage(node))
         reason = next((f" ({node.problem})" for node in missing if node.problem), "")
-        kept = [node.name for node in missing if node.keeps_lineage]
-        if kept:
+        keeping = [node.name for node in missing if node.keeps_lineage]
+        if keeping:
             self.skip(
                 self.project,
-                f"the column lineage of {list_names(kept)} is that of an earlier run: their SQL is "
-                f"not compiled{reason}; dbt compile does that",
+                f"the column lineage of {list_names(keeping)} is that of an earlier run: their SQL "
+                f"is not compiled{reason}; dbt compile does that",
             )
         lost = [node.name for node in missing if not node.keeps_lineage]
         if lost:
@@ -506,7 +508,7 @@ class _Reader:
                 "compile does that",
             )
 
-    def _find_columns(self, nodes: Mapping[str, Node]) -> None:
+    def _find_columns(self, nodes: Mapping[str, DbtNode]) -> None:
         """Find the columns of nodes that `catalog.json` does not have: those in the header of a
         seed, in the warehouse's table in the catalog, and in the catalog for a model that dbt did
         not compile."""
@@ -541,7 +543,7 @@ class _Reader:
                     name.casefold(): (name, native) for name, native in types.items()
                 }
 
-    def _note_unknown_columns(self, nodes: Mapping[str, Node]) -> None:
+    def _note_unknown_columns(self, nodes: Mapping[str, DbtNode]) -> None:
         """Tell of which tables `catalog.json` does not have the columns."""
         missing = [
             node
@@ -562,7 +564,7 @@ class _Reader:
             text += f"; those of {list_names(unknown, 'table')} are not known"
         self.inventory.notes.append(f"{text}; dbt docs generate writes them")
 
-    def _semantic_lineage(self, node: Node, tables: KnownTables) -> QueryLineage | None:
+    def _semantic_lineage(self, node: DbtNode, tables: KnownTables) -> QueryLineage | None:
         """Return the lineage of a semantic model's fields, whose expressions are SQL over the
         columns of its model."""
         relation = read_text(read_mapping(node.value, "node_relation").get("relation_name"))
@@ -580,7 +582,9 @@ class _Reader:
             return None
         return replace(lineage, names=node.columns)
 
-    def _add(self, node: Node, nodes: Mapping[str, Node], lineage: QueryLineage | None) -> None:
+    def _add(
+        self, node: DbtNode, nodes: Mapping[str, DbtNode], lineage: QueryLineage | None
+    ) -> None:
         urn = self.urn(node)
         aspects: dict[str, Any] = {
             "datasetProperties": self._properties(node),
@@ -646,7 +650,7 @@ class _Reader:
             value["instance"] = f"urn:li:dataPlatformInstance:{instance_key}"
         return value
 
-    def _properties(self, node: Node) -> dict[str, Any]:
+    def _properties(self, node: DbtNode) -> dict[str, Any]:
         properties = {
             "node_type": node.kind,
             "materialization": node.materialized,
@@ -670,7 +674,7 @@ class _Reader:
         description = description or read_text(node.value.get("source_description"))
         return value | ({"description": description} if description else {})
 
-    def _schema(self, node: Node) -> dict[str, Any]:
+    def _schema(self, node: DbtNode) -> dict[str, Any]:
         fields = []
         for name in node.columns:
             documentation = node.documented.get(name.casefold(), {})
@@ -692,8 +696,8 @@ class _Reader:
 
     def _upstreams(
         self,
-        node: Node,
-        nodes: Mapping[str, Node],
+        node: DbtNode,
+        nodes: Mapping[str, DbtNode],
         lineage: QueryLineage | None,
         warehouse: Urn | None,
     ) -> dict[str, Any] | None:
@@ -730,7 +734,7 @@ class _Reader:
     def _add_test(
         self,
         test: Mapping[str, Any],
-        nodes: Mapping[str, Node],
+        nodes: Mapping[str, DbtNode],
         result: "_Result | None",
     ) -> None:
         if not _is_enabled(test):
@@ -816,7 +820,7 @@ class _Reader:
             }
         self.add(urn, aspects)
 
-    def _add_freshness(self, nodes: Mapping[str, Node]) -> None:
+    def _add_freshness(self, nodes: Mapping[str, DbtNode]) -> None:
         for key, result in _results(self.artifacts["sources"]).items():
             if (node := nodes.get(key)) is not None:
                 entity = self.urn(node)
@@ -832,7 +836,7 @@ class _Reader:
         self,
         key: str,
         value: Mapping[str, Any],
-        nodes: Mapping[str, Node],
+        nodes: Mapping[str, DbtNode],
         metrics: Mapping[str, Urn],
     ) -> None:
         urn = Urn.of("dashboard", "dbt", self._within_instance(key))
@@ -880,7 +884,7 @@ class _Reader:
 class _Metrics:
     """The metrics of a project, and the measures in semantic models that they are computed from."""
 
-    def __init__(self, reader: _Reader, nodes: Mapping[str, Node]) -> None:
+    def __init__(self, reader: _Reader, nodes: Mapping[str, DbtNode]) -> None:
         self.reader = reader
         self.nodes = nodes
         models = [node for node in nodes.values() if node.kind == SEMANTIC_MODEL]
@@ -1194,7 +1198,7 @@ def _full_name(name: str, entity_type: str) -> str:
     return name if name.startswith("urn:li:") else f"urn:li:{entity_type}:{name}"
 
 
-def _profile(node: Node) -> dict[str, int]:
+def _profile(node: DbtNode) -> dict[str, int]:
     """Return the number of rows and bytes in `catalog.json`, as far as it has them."""
     statistics = node.catalog.get("stats") or {}
     statistics_by_name: dict[str, int] = {}

@@ -47,7 +47,7 @@ def depends_on(value: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(strings_in(read_mapping(value, "depends_on").get("nodes"))))
 
 
-class Node:
+class DbtNode:
     """A model, seed, snapshot, source or semantic model of the manifest."""
 
     def __init__(self, value: Mapping[str, Any], catalog: Mapping[str, Any]) -> None:
@@ -165,7 +165,7 @@ def read_below(folder: Path | None, name: Any) -> str | None:
         return None
 
 
-def read_compiled(folder: Path | None, node: Node) -> str | None:
+def read_compiled(folder: Path | None, node: DbtNode) -> str | None:
     """Return the SQL of a model in the folder of compiled SQL; `None` if there is none, or if it is
     that of another version of the model."""
     package, file = (str(node.value.get(key)) for key in ("package_name", "original_file_path"))
@@ -179,7 +179,7 @@ class ModelTemplates:
 
     def __init__(
         self,
-        nodes: Mapping[str, Node],
+        nodes: Mapping[str, DbtNode],
         dialect: str,
         macros: Iterable[Any],
         settings: Mapping[str, Any],
@@ -191,7 +191,7 @@ class ModelTemplates:
         self._names = {"target": {"type": dialect}}
         self._renderers: dict[str, TemplateRenderer] = {}
 
-    def render(self, node: Node) -> str | None:
+    def render(self, node: DbtNode) -> str | None:
         """Return the SQL of a model, in which tables have their full names. Raises `NotUnderstood`
         if only dbt can render it."""
         if node.code is None:
@@ -202,7 +202,9 @@ class ModelTemplates:
 
         def source(group: str, name: str) -> str:
             upstreams = self._upstreams(node, "source", name)
-            same = [one for one in upstreams if one.value.get("source_name") == group]
+            same = [
+                upstream for upstream in upstreams if upstream.value.get("source_name") == group
+            ]
             if len(same) != 1:
                 raise NotUnderstood(f"the source {group}.{name} is not in the manifest")
             return self._quote(same[0])
@@ -227,7 +229,7 @@ class ModelTemplates:
             self._renderers[package] = renderer
         return self._renderers[package]
 
-    def _upstreams(self, node: Node, kind: str, name: str) -> list[Node]:
+    def _upstreams(self, node: DbtNode, kind: str, name: str) -> list[DbtNode]:
         nodes = (self._nodes[key] for key in node.upstreams if key in self._nodes)
         return [
             upstream
@@ -235,23 +237,25 @@ class ModelTemplates:
             if upstream.name == name and (upstream.kind == "source") == (kind == "source")
         ]
 
-    def _find_ref(self, node: Node, names: Sequence[str], version: Any) -> str:
+    def _find_ref(self, node: DbtNode, names: Sequence[str], version: Any) -> str:
         upstreams = self._upstreams(node, "model", names[-1])
         if len(names) > 1:
             package = names[0]
-            upstreams = [one for one in upstreams if one.value.get("package_name") == package]
+            upstreams = [
+                upstream for upstream in upstreams if upstream.value.get("package_name") == package
+            ]
         if len(upstreams) > 1 or version is not None:
             upstreams = [
-                one
-                for one in upstreams
-                if str(one.value.get("version"))
-                == str(one.value.get("latest_version") if version is None else version)
+                upstream
+                for upstream in upstreams
+                if str(upstream.value.get("version"))
+                == str(upstream.value.get("latest_version") if version is None else version)
             ]
         if len(upstreams) != 1:
             raise NotUnderstood(f"{'.'.join(names)} is not in the manifest")
         return self._quote(upstreams[0])
 
-    def _quote(self, node: Node) -> str:
+    def _quote(self, node: DbtNode) -> str:
         from sqlglot import exp
 
         parts = (exp.to_identifier(part, quoted=True) for part in node.relation)
@@ -263,11 +267,11 @@ class ModelQuery:
 
     def __init__(
         self,
-        node: Node,
-        nodes: Mapping[str, Node],
+        node: DbtNode,
+        nodes: Mapping[str, DbtNode],
         dialect: str,
         tables: KnownTables,
-        nodes_by_relation: Mapping[TablePath, Node],
+        nodes_by_relation: Mapping[TablePath, DbtNode],
     ) -> None:
         self._node = node
         self._nodes = nodes
@@ -336,9 +340,9 @@ class ModelQuery:
         with reading(QueryLineage()):
             statement = self._parse()
             for part in list(statement.find_all(exp.With)):
-                kept = [cte for cte in part.expressions if cte.alias.casefold() not in relations]
-                if kept:
-                    part.set("expressions", kept)
+                ctes = [cte for cte in part.expressions if cte.alias.casefold() not in relations]
+                if ctes:
+                    part.set("expressions", ctes)
                 else:
                     part.pop()
             for table in list(statement.find_all(exp.Table)):
@@ -352,13 +356,13 @@ class ModelQuery:
             return str(statement.sql(sql_dialect(self._dialect)))
         return self._sql
 
-    def _ephemerals(self, node: Node, seen: set[str]) -> Iterator[Node]:
+    def _ephemerals(self, node: DbtNode, visited: set[str]) -> Iterator[DbtNode]:
         for key in node.upstreams:
             upstream = self._nodes.get(key)
-            if upstream and upstream.materialized == "ephemeral" and key not in seen:
-                seen.add(key)
+            if upstream and upstream.materialized == "ephemeral" and key not in visited:
+                visited.add(key)
                 yield upstream
-                yield from self._ephemerals(upstream, seen)
+                yield from self._ephemerals(upstream, visited)
 
     def _find_used(self) -> dict[TablePath, Iterable[str]]:
         """Return the columns that the query uses of tables whose columns are not all known, beyond
@@ -385,7 +389,7 @@ class ModelQuery:
 _COLUMN: Final = re.compile(r"""(?:[`"\[][^`"\]]+[`"\]]\.)?[`"\[][^`"\]]+[`"\]]""")
 
 
-def compiled_logic(node: Node) -> dict[str, str]:
+def compiled_logic(node: DbtNode) -> dict[str, str]:
     """Return the entry of a view's properties with the SQL that dbt compiled, if it is known. That
     which the catalog has counts as long as the model is unchanged."""
     if node.is_compiled:
@@ -396,7 +400,7 @@ def compiled_logic(node: Node) -> dict[str, str]:
     return {}
 
 
-def stored_column_lineage(node: Node) -> list[Mapping[str, Any]]:
+def stored_column_lineage(node: DbtNode) -> list[Mapping[str, Any]]:
     """Return the column lineage of a model in the catalog."""
     stored = (node.stored.raw("upstreamLineage") if node.stored else None) or {}
     return list(stored.get("fineGrainedLineages") or ())

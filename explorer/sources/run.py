@@ -245,12 +245,12 @@ def _compare(
         done += len(part)
         progress("compared", done, total)
     stored = catalog.entities(missing, ["status", *_SHARED]) if missing else {}
-    gone = dict(last.gone)
+    disappeared = dict(last.gone)
     for urn in map(Urn.parse, missing):
         entity, text = stored.get(urn), str(urn)
         is_hidden = urn.entity_type not in _COMMON and text not in sources_by_urn
         if is_hidden:
-            gone[text] = last.seen[text]
+            disappeared[text] = last.seen[text]
         if entity is None or not entity.exists:
             continue
         if is_hidden:
@@ -263,7 +263,7 @@ def _compare(
             plan.effects[urn] = "changed"
             plan.writes += writes
     plan.state = SeenState(
-        entities, {urn: entity for urn, entity in gone.items() if urn not in entities}
+        entities, {urn: entity for urn, entity in disappeared.items() if urn not in entities}
     )
 
 
@@ -290,8 +290,8 @@ def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> 
                 replace(point, value={**point.value, "messageId": plan.source.name})
                 for point in _measurements(changes)
             ]
-            others = plan.labels_of_others.get(str(urn), frozenset())
-            _, writes, state = _differences(entity, [*proposals, *points], before, others)
+            other_labels = plan.labels_of_others.get(str(urn), frozenset())
+            _, writes, state = _differences(entity, [*proposals, *points], before, other_labels)
             writes = [write for write in writes if not _is_measured(write.aspect) and write.value]
             if before is None or before.measured != state.measured:
                 writes += _new_points(catalog, urn, points, is_new=before is None)
@@ -446,8 +446,8 @@ def _unreadable(inventory: Inventory, last: SeenState) -> set[str]:
     urns = {proposal.urn for proposal in inventory.proposals}
     missing = [urn for urn in map(Urn.parse, last.seen) if urn not in urns]
     datasets = {str(urn) for urn in missing if _is_dataset(urn) and urn.name.startswith(prefixes)}
-    others = {str(urn) for urn in missing if urn.entity_type in ("container", *_COMMON)}
-    return datasets | others if datasets else set()
+    shared = {str(urn) for urn in missing if urn.entity_type in ("container", *_COMMON)}
+    return datasets | shared if datasets else set()
 
 
 def _is_removed(entity: Entity | None) -> bool:
@@ -458,14 +458,14 @@ def _differences(
     stored: Entity | None,
     proposals: Sequence[Proposal],
     last: SeenEntity | None,
-    others: Collection[str],
+    other_labels: Collection[str],
     *,
     unread: Iterable[str] = (),
     shows: bool = True,
 ) -> tuple[Effect, list[Proposal], SeenEntity]:
     """Return what happens to an entity, the changes to write, and the state to record for it.
-    `others` are the labels that it has because of other sources. `unread` aspects stay unchanged; a
-    soft-deleted entity is shown again only if `shows`."""
+    `other_labels` are those that it has because of other sources. `unread` aspects stay unchanged;
+    a soft-deleted entity is shown again only if `shows`."""
     exists = stored is not None and stored.exists
     before = last if last and exists else SeenEntity()
     writes: list[Proposal] = []
@@ -484,22 +484,20 @@ def _differences(
     checksum = zlib.crc32(orjson.dumps(list(map(_content, measured)))) if measured else None
     unread_aspects = set(before.aspects).intersection(unread)
     aspects = tuple(sorted({proposal.aspect for proposal in proposals} | unread_aspects))
-    given, own = set[str](), set[str]()
+    given_labels, own_labels = set[str](), set[str]()
     for aspect in _SHARED:
         if aspect in unread_aspects:
-            given |= _of_aspect(before.given, aspect)
-            own |= _of_aspect(before.own, aspect)
+            given_labels |= _of_aspect(before.given, aspect)
+            own_labels |= _of_aspect(before.own, aspect)
             continue
         label_proposal = labels.get(aspect) or Proposal(proposals[0].urn, aspect, {})
         stored_value = stored.raw(aspect) if stored else None
-        value, own_labels = _merge_labels(
-            aspect, stored_value, label_proposal.value, before, others
-        )
-        given |= _elements_by_key(aspect, label_proposal.value).keys()
-        own |= own_labels
+        value, own = _merge_labels(aspect, stored_value, label_proposal.value, before, other_labels)
+        given_labels |= _elements_by_key(aspect, label_proposal.value).keys()
+        own_labels |= own
         if value is not None:
             writes.append(replace(label_proposal, value=value))
-    state = SeenEntity(aspects, checksum, frozenset(given), frozenset(own))
+    state = SeenEntity(aspects, checksum, frozenset(given_labels), frozenset(own_labels))
     if last and stored:
         # Aspects that the source no longer has: a view that became a table has no definition.
         dropped = [name for name in last.aspects if name not in (*aspects, *_SHARED)]
@@ -610,19 +608,19 @@ def _merge_labels(
     stored: Mapping[str, Any] | None,
     proposed: Mapping[str, Any],
     last: SeenEntity,
-    others: Collection[str],
+    other_labels: Collection[str],
 ) -> tuple[dict[str, Any] | None, set[str]]:
     """Return the value to write, `None` if nothing changes, and the labels in it that the entity
     has only because of the source.
 
     The proposed labels are added to the stored ones, but for those that the last run gave and a
     person removed. Those that the entity had because of the source and that are no longer proposed
-    are removed, unless it also has them because of `others`. An entity keeps the domain that
+    are removed, unless it also has them because of `other_labels`. An entity keeps the domain that
     somebody else gave it.
     """
     name, _ = _SHARED[aspect]
     stored_elements, elements = _elements_by_key(aspect, stored), _elements_by_key(aspect, proposed)
-    dropped = _of_aspect(last.own, aspect) - elements.keys() - set(others)
+    dropped = _of_aspect(last.own, aspect) - elements.keys() - set(other_labels)
     added = elements.keys() - stored_elements.keys() - last.given
     if aspect == "domains" and stored_elements.keys() - dropped:
         added = set()
@@ -632,24 +630,27 @@ def _merge_labels(
         if label in added
         or (
             label in stored_elements
-            and (label in last.own or (label in others and label not in last.given))
+            and (label in last.own or (label in other_labels and label not in last.given))
         )
     }
     if not added and not dropped & stored_elements.keys():
         return None, own
-    kept = [
+    remaining = [
         element
         for element in (stored or {}).get(name) or ()
         if _element_key(aspect, element) not in dropped
     ]
     new = [element for label, element in elements.items() if label in added]
-    return {**(stored or proposed), name: [*kept, *new]}, own
+    return {**(stored or proposed), name: [*remaining, *new]}, own
 
 
-def _remove_labels(stored: Entity, last: SeenEntity, others: Collection[str]) -> list[Proposal]:
+def _remove_labels(
+    stored: Entity, last: SeenEntity, other_labels: Collection[str]
+) -> list[Proposal]:
     """Return the changes that remove the labels which an entity has only because of a source."""
     values = {
-        aspect: _merge_labels(aspect, stored.raw(aspect), {}, last, others)[0] for aspect in _SHARED
+        aspect: _merge_labels(aspect, stored.raw(aspect), {}, last, other_labels)[0]
+        for aspect in _SHARED
     }
     return [
         Proposal(stored.urn, aspect, value) for aspect, value in values.items() if value is not None
@@ -757,9 +758,9 @@ def _merge_again(
         stored_value = entity.raw(proposal.aspect) if entity else None
         if proposal.aspect in _SHARED:
             last = plan.last.find(text) if entity and entity.exists else None
-            others = plan.labels_of_others.get(text, frozenset())
+            other_labels = plan.labels_of_others.get(text, frozenset())
             value, _ = _merge_labels(
-                proposal.aspect, stored_value, own.get(key, {}), last or SeenEntity(), others
+                proposal.aspect, stored_value, own.get(key, {}), last or SeenEntity(), other_labels
             )
         else:
             value = _join_lineage(stored_value, own[key])
@@ -885,8 +886,8 @@ def remove_source(
         # If the removal is interrupted, the next run shows the hidden entities again.
         state = removal.source.state
         hidden = {str(urn): state.find(str(urn)) or SeenEntity() for urn in urns}
-        gone = {**state.gone, **hidden}
-        _send(catalog, replace(removal.source, state=SeenState(state.seen, gone)).proposal())
+        hidden = {**state.gone, **hidden}
+        _send(catalog, replace(removal.source, state=SeenState(state.seen, hidden)).proposal())
         visible_urns = [urn for urn in urns if not _is_removed(stored[urn])]
         for part in in_chunks(visible_urns, _BATCH):
             hiding = (Proposal(urn, "status", {"removed": True}) for urn in part)

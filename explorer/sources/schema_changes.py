@@ -561,8 +561,8 @@ class _ProjectComparison:
             self._add("renamed", (old,), after.tables[new], old, new)
         names -= {*renamed, *renamed.values()}
         changed_macros, changed_variables = (
-            _changed_macros(before, after),
-            _changed_variables(before, after),
+            _find_changed_macros(before, after),
+            _find_changed_variables(before, after),
         )
         users = after.find_users(changed_macros, changed_variables)
         for name in sorted(names | users):
@@ -627,10 +627,10 @@ class _ProjectComparison:
     def _match_renamed_models(self, names: Iterable[str]) -> dict[str, str]:
         """Return the new names of models that have another name and are otherwise the same."""
         before, after = self._before, self._after
-        gone = {name: before for name in names if name not in after.tables}
+        dropped = {name: before for name in names if name not in after.tables}
         added = {name: after for name in names if name not in before.tables}
         signatures: dict[str, Any] = {}
-        for name, project in {**gone, **added}.items():
+        for name, project in {**dropped, **added}.items():
             try:
                 definition = project.define(name)
             except NotUnderstood:
@@ -638,9 +638,9 @@ class _ProjectComparison:
             text = " ".join(project.source(name).split())
             signatures[name] = definition.table if definition and definition.sql else text
         renamed: dict[str, str] = {}
-        for name in gone:
-            same = [other for other in added if signatures[other] == signatures[name]]
-            rivals = [other for other in gone if signatures[other] == signatures[name]]
+        for name in dropped:
+            same = [new for new in added if signatures[new] == signatures[name]]
+            rivals = [old for old in dropped if signatures[old] == signatures[name]]
             if len(same) == len(rivals) == 1:
                 renamed[name] = same[0]
         return renamed
@@ -666,11 +666,11 @@ class _ProjectComparison:
             for tables, value in ((old, before), (new, after)):
                 for path, places in _source_tables(value):
                     tables[path], files[path] = places, file
-        gone = [path for path in old if path not in new]
+        dropped = [path for path in old if path not in new]
         added = [path for path in new if path not in old]
-        for path in gone:
-            same = [other for other in added if other[0] == path[0]]
-            if len(same) == 1 and sum(other[0] == path[0] for other in gone) == 1:
+        for path in dropped:
+            same = [candidate for candidate in added if candidate[0] == path[0]]
+            if len(same) == 1 and sum(rival[0] == path[0] for rival in dropped) == 1:
                 self._after.former_names[same[0]] = path[1]
                 self._add("renamed", path, files[path], path[1], same[0][1])
                 added.remove(same[0])
@@ -746,21 +746,27 @@ def _model_places(value: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any
             yield str(model.get("name")), {**model, **(config if isinstance(config, dict) else {})}
 
 
-def _changed_macros(before: _DbtProject, after: _DbtProject) -> set[str]:
+def _find_changed_macros(before: _DbtProject, after: _DbtProject) -> set[str]:
     """Return the macros whose files differ, and those that call one of them."""
     old, new = before.macros(), after.macros()
     texts = {file: (old.get(file, ""), new.get(file, "")) for file in {*old, *new}}
     names: set[str] = set()
-    files = {file for file, (text, other) in texts.items() if text != other}
+    files = {file for file, versions in texts.items() if versions[0] != versions[1]}
     while files:
-        found = {name for file in files for text in texts.pop(file) for name in MACRO.findall(text)}
-        names |= found
-        pattern = _any_word(found)
-        files = {file for file, both in texts.items() if found and any(map(pattern.search, both))}
+        macros = {
+            name for file in files for text in texts.pop(file) for name in MACRO.findall(text)
+        }
+        names |= macros
+        pattern = _any_word(macros)
+        files = {
+            file
+            for file, versions in texts.items()
+            if macros and any(map(pattern.search, versions))
+        }
     return names
 
 
-def _changed_variables(before: _DbtProject, after: _DbtProject) -> set[str]:
+def _find_changed_variables(before: _DbtProject, after: _DbtProject) -> set[str]:
     """Return the variables that the settings of the project give another value."""
     old, new = (read_variables(project.settings) for project in (before, after))
     return {name for name in {*old, *new} if old.get(name) != new.get(name)}

@@ -157,7 +157,7 @@ def _read_parts(
         "union": [],
     }
     try:
-        for inner in _used_scopes(scope, set()):
+        for inner in _read_scopes(scope, set()):
             for kind, expression in _parts_of(inner, labels):
                 parts[kind].append(expression.sql(dialect, comments=False))
     except (_TooLarge, SqlglotError, KeyError, AttributeError, TypeError, ValueError):
@@ -165,18 +165,18 @@ def _read_parts(
     return {kind: sorted(texts) for kind, texts in parts.items()}
 
 
-def _used_scopes(scope: "Scope", seen: set[int]) -> "Iterator[Scope]":
+def _read_scopes(scope: "Scope", visited: set[int]) -> "Iterator[Scope]":
     """Yield a query and the queries that it reads or contains."""
     from sqlglot.optimizer.scope import Scope
 
-    if id(scope) in seen:
+    if id(scope) in visited:
         return
-    seen.add(id(scope))
+    visited.add(id(scope))
     yield scope
     sources = [source for _, source in scope.selected_sources.values()]
     for inner in (*sources, *scope.subquery_scopes, *(scope.set_operation_scopes or ())):
         if isinstance(inner, Scope):
-            yield from _used_scopes(inner, seen)
+            yield from _read_scopes(inner, visited)
 
 
 def _parts_of(scope: "Scope", labels: dict[str, Path]) -> Iterator[tuple[QueryPart, Any]]:

@@ -82,8 +82,8 @@ class OwnerNames:
         name = text.strip()
         match = self.pattern.match(name) if self.pattern else _OWNER.fullmatch(name)
         groups = match.groupdict() if match else {}
-        found = groups.get("owner") or groups.get("handle") or name
-        user = self.mapping.get(name) or self.mapping.get(found) or found
+        user = groups.get("owner") or groups.get("handle") or name
+        user = self.mapping.get(name) or self.mapping.get(user) or user
         return user if user.startswith("urn:li:") else f"urn:li:corpuser:{user}"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from explorer.cli.commands.lineage import read_schema_changes
 from explorer.client import Catalog
-from explorer.query import Filter
+from explorer.query.filters import Filter
 from explorer.sources.location import open_source
 from explorer.sources.run import plan_run, run_source
 from explorer.sources.schema_changes import ChangedSchemas, NamedDatasets, read_changes
