@@ -132,6 +132,7 @@ class AddedTable(ShownTable):
             yield Say(drift_text(change))
         refused = self.outcome.refused if self.outcome else ()
         remarks = [f"refused {change.urn} {change.aspect}: {change.reason}" for change in refused]
+        remarks += plan.inventory.notes
         remarks += [f"skipped {part.subject}: {part.reason}" for part in plan.inventory.skipped]
         for remark in remarks[:_MOST_REMARKS]:
             yield Say(remark)

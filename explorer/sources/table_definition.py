@@ -210,7 +210,7 @@ def _parts_of(scope: "Scope", labels: dict[str, Path]) -> Iterator[tuple[QueryPa
     if (group := query.args.get("group")) is not None:
         keys = sorted((expand(key) for key in group.expressions), key=str)
         yield "grouping", exp.Anonymous(this="GROUP", expressions=keys)
-    if (distinct := query.args.get("distinct")) is not None:
+    if isinstance(distinct := query.args.get("distinct"), exp.Distinct):
         yield "grouping", expand(distinct)
     for key in ("limit", "offset", "fetch"):
         if (clause := query.args.get(key)) is not None:
