@@ -169,7 +169,7 @@ def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> P
     if not isinstance(wire, dict):
         raise InvalidInput("a proposal must be an object with entityUrn, changeType and aspectName")
     if wire.get("entityUrn") is None and wire.get("entityKeyAspect") is not None:
-        text = _text(wire, "entityType")
+        text = registry.entity_name(_text(wire, "entityType"))
         key = _aspect_value(wire["entityKeyAspect"], "UPSERT", "entityKeyAspect")
         urn = urn_of_key(text, key, registry.key_fields(text))
     else:
@@ -178,7 +178,7 @@ def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> P
         for key in ("entityType", "changeType"):
             _text(wire, key)
     entity_type = wire.get("entityType", urn.entity_type)
-    if entity_type != urn.entity_type:
+    if str(entity_type).lower() != urn.entity_type.lower():
         raise InvalidInput(f"entityType {entity_type!r} is not the type in the URN {urn}")
     change = wire.get("changeType", "UPSERT")
     if change not in CHANGE_TYPES:

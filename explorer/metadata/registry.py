@@ -201,6 +201,16 @@ class Registry:
         except KeyError:
             raise UnknownName("entity", name, self.entities) from None
 
+    def entity_name(self, text: str) -> str:
+        """Return the name of an entity type as it is spelled here; `text` may be in another case,
+        as with DataHub. Raises as `entity`."""
+        if text not in self.entities:
+            for name in self.entities:
+                if name.lower() == text.lower():
+                    return name
+        self.entity(text)
+        return text
+
     def aspect(self, name: str) -> Aspect:
         """Return the aspect with that name. Raises `UnknownName`, which names alternatives."""
         try:

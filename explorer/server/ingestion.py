@@ -752,7 +752,9 @@ def fill_derived(
 def _owner_types(_stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
     owners_by_type: dict[str, dict[str, None]] = {}
     for owner in value.get("owners") or ():
-        type_urn = owner.get("typeUrn") or f"{_OWNERSHIP_TYPE}{owner.get('type', 'NONE').lower()}"
+        type_urn = (
+            owner.get("typeUrn") or f"{_OWNERSHIP_TYPE}{(owner.get('type') or 'NONE').lower()}"
+        )
         # DataHub's search interprets a dot as the separator of a nested field.
         owners = owners_by_type.setdefault(type_urn.replace(".", "%2E"), {})
         if owner.get("owner") is not None:

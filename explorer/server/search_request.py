@@ -114,20 +114,49 @@ _SYSTEM = "system"
 def read_filter(wire_filter: Any) -> Filter:
     """Parse a filter from its wire form; `None` gives the filter that matches everything.
 
-    The untokenised twin of a field, `name.keyword`, stands for the field itself. Raises
-    `InvalidInput`, see `Filter.from_wire` and `check_size`.
+    The untokenised twin of a field, `name.keyword`, stands for the field itself. A criterion on the
+    values of a nested facet becomes one on each of its fields. Raises `InvalidInput`, see
+    `Filter.from_wire` and `check_size`.
     """
     filter_ = Filter.from_wire(wire_filter)
     check_size(filter_)
+    groups = [split for group in filter_.any_of for split in _split_nested(group)]
+    if len(groups) > len(filter_.any_of):
+        check_size(Filter(tuple(groups)))
     return Filter(
         tuple(
             tuple(
                 replace(criterion, field=criterion.field.removesuffix(".keyword"))
                 for criterion in group
             )
-            for group in filter_.any_of
+            for group in groups
         )
     )
+
+
+NESTED = "\u241e"
+"""What separates the fields in the name of a nested facet, and the parts of its values."""
+
+
+def _split_nested(group: Sequence[Criterion]) -> list[tuple[Criterion, ...]]:
+    groups: list[tuple[Criterion, ...]] = [()]
+    for criterion in group:
+        fields = criterion.field.split(NESTED)
+        alternatives: list[tuple[Criterion, ...]] = [(criterion,)]
+        if len(fields) > 1 and criterion.values and not criterion.negated:
+            alternatives = [
+                tuple(
+                    replace(criterion, field=field, values=(part,))
+                    for field, part in zip(fields, value.split(NESTED), strict=False)
+                )
+                for value in criterion.values
+            ]
+        if len(groups) * len(alternatives) > MAX_VALUES:
+            raise InvalidInput(
+                f"the values of nested facets make more than {MAX_VALUES:,} groups of criteria"
+            )
+        groups = [(*before, *more) for before in groups for more in alternatives]
+    return groups
 
 
 async def expand_related(

@@ -173,6 +173,30 @@ def test_a_page_not_asked_for_by_length_has_ten_and_none_has_more_than_ten_thous
     assert value["pageSize"] == 10_000
 
 
+def test_names_of_entity_types_ignore_case(caller: Caller) -> None:
+    urn = "urn:li:glossaryTerm:CasedName"
+    caller.ingest(urn, "glossaryTermInfo", {"definition": "x", "termSource": "INTERNAL"})
+    for name in ("glossaryTerm", "glossaryterm", "GLOSSARYTERM"):
+
+        def ask(action: str, entity: str = name, **more: object) -> Any:
+            answer = caller.post(f"/entities?action={action}", {"entity": entity, **more})
+            assert answer.status_code == 200, answer.text
+            return answer.json()["value"]
+
+        assert urn in ask("search", input="CasedName", start=0, count=10)["entities"]
+        page = ask("browse", path="/", start=0, limit=10_000)
+        assert urn in [entity["urn"] for entity in page["entities"]]
+        assert urn in ask("listUrns", start=0, count=10_000)["entities"]
+        assert ask("autocomplete", query="CasedN", limit=5)["suggestions"]
+        assert ask("getTotalEntityCount") >= 1
+        body = {"entities": [name], "input": "CasedName", "start": 0, "count": 10}
+        answer = caller.post("/entities?action=searchAcrossEntities", body)
+        assert urn in answer.json()["value"]["entities"]
+        proposal = caller.proposal(urn, "status", {"removed": False}) | {"entityType": name}
+        answer = caller.post("/aspects?action=ingestProposal", {"proposal": proposal})
+        assert answer.status_code == 200, answer.text
+
+
 class TestBrowse:
     """The tree of folders."""
 

@@ -68,7 +68,7 @@ def entity_type_symbol(entity_type: str) -> str:
 
 def ownership_type(owner: Mapping[str, Any]) -> str:
     """Return the ownership type of an owner as a URN; owners in the older form have only `type`."""
-    return owner.get("typeUrn") or f"{BUILT_IN_OWNERSHIP}{owner.get('type', 'NONE').lower()}"
+    return owner.get("typeUrn") or f"{BUILT_IN_OWNERSHIP}{(owner.get('type') or 'NONE').lower()}"
 
 
 def kind_of_owner(owner: Mapping[str, Any]) -> str:

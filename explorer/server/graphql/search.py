@@ -19,10 +19,12 @@ from explorer.server.graphql.schema import Resolvers, Value
 from explorer.server.graphql.session import GraphQLContext, Info
 from explorer.server.projection import read_delimiter
 from explorer.server.restli import DEFAULT_PAGE, MAX_PAGE
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import build_document
 from explorer.server.search.query import FacetCounts, FoundPage, SearchHit, SearchQuery, SortBy
 from explorer.server.search_request import (
     MAX_VALUES,
+    NESTED,
     begin_scroll,
     check_size,
     drop_unknown_fields,
@@ -308,7 +310,15 @@ async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
     types = read_types(arguments, types_by_symbol)
     facet_names = [name.removesuffix(".keyword") for name in arguments.get("facets") or () if name]
     index = info.context.catalog.index
-    own = tuple(name for name in facet_names if name.startswith(PREFIX))
+    paths = {
+        name: [_LEGACY_FACETS.get(field, field) for field in name.split(NESTED)]
+        for name in facet_names
+    }
+    own = tuple(
+        dict.fromkeys(
+            field for path in paths.values() for field in path if field.startswith(PREFIX)
+        )
+    )
     query = replace(
         await read_query(
             {**arguments, "count": 0}, types_by_symbol, types, info.context, facets=True
@@ -325,14 +335,52 @@ async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
     facets = _facets(
         info, page.facets, arguments.get("searchFlags") or {}, property_names=tuple(names_by_field)
     )
-    facet_rows = [
-        {**facet, "field": names_by_field.get(facet["field"], facet["field"])} for facet in facets
-    ]
-    return {
-        "facets": [
-            facet for facet in facet_rows if not facet_names or facet["field"] in facet_names
-        ]
+    facet_rows = {
+        name: {**facet, "field": name}
+        for facet in facets
+        for name in [names_by_field.get(facet["field"], facet["field"])]
     }
+    if not facet_names:
+        return {"facets": list(facet_rows.values())}
+    most = (arguments.get("searchFlags") or {}).get("maxAggValues") or _FACET_VALUES
+    for name, path in paths.items():
+        if len(path) > 1:
+            counts = await info.context.catalog.offload(_count_nested, index, query, path, most)
+            facet_rows[name] = {
+                "field": name,
+                "displayName": name,
+                "entity": None,
+                "aggregations": [
+                    {"value": value, "count": count, "entity": None}
+                    for value, count in list(counts.items())[:most]
+                ],
+            }
+        elif path[0] in facet_rows:
+            facet_rows[name] = {**facet_rows[path[0]], "field": name}
+    return {"facets": [row for name, row in facet_rows.items() if name in facet_names]}
+
+
+# The name by which older clients ask for the facet of entity types.
+_LEGACY_FACETS = {"entity": _ENTITY_TYPE}
+
+
+def _count_nested(
+    index: SearchEngine, query: SearchQuery, path: Sequence[str], most: int
+) -> dict[str, int]:
+    """Return how many results there are of each combination of values of several facets, most
+    frequent first. A search for each of the `most` first values of all facets but the last."""
+    field, *below = path
+    facets = {facet.name: facet.counts for facet in index.search(query).facets}
+    counts: dict[str, int] = {}
+    for value, count in list(facets.get(field, {}).items())[:most]:
+        text = _facet_value(field, value)
+        if not below:
+            counts[text] = count
+            continue
+        of_value = _both(query.filter, Filter(((Criterion(field, (value,)),),)))
+        nested = _count_nested(index, replace(query, filter=of_value), below, most)
+        counts |= {f"{text}{NESTED}{rest}": count for rest, count in nested.items()}
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 async def _results(info: Info, page: FoundPage, flags: Given) -> dict[str, Any]:

@@ -272,10 +272,10 @@ class AspectRoutes(Routes):
 
     def _read_timeseries(self, parameters: Parameters) -> bytes:
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
-        entity, name = parameters.text("entity"), parameters.text("aspect")
+        registry, name = self._catalog.registry, parameters.text("aspect")
+        entity = registry.entity_name(parameters.text("entity"))
         if entity != urn.entity_type:
             raise InvalidInput(f"entity {entity!r} is not that of the URN {urn}")
-        registry = self._catalog.registry
         key_value(urn, registry.key_fields(entity))
         if not _is_timeseries(registry, entity, name):
             raise InvalidInput(

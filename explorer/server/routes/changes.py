@@ -71,13 +71,12 @@ class ExportRoutes(Routes):
         after = request.query.one("after") or ""
         limit = _limit(request.query.one("limit"))
         platform = request.query.one("platform")
+        entity = request.query.one("entity")
         selection = _ExportSelection(
-            request.query.one("entity"),
+            entity and self._catalog.registry.entity_name(entity),
             platform.removeprefix("urn:li:dataPlatform:") if platform else None,
             _flag("removed", request.query.one("removed")),
         )
-        if selection.entity_type is not None:
-            self._catalog.registry.entity(selection.entity_type)
         return JsonResponse(await self._catalog.read(self._page, after, limit, selection))
 
     def _page(self, after: str, limit: int, selection: _ExportSelection) -> bytes:

@@ -126,8 +126,7 @@ class CountRoutes(Routes):
     )
     async def _urns(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        entity = parameters.text("entity")
-        self._catalog.registry.entity(entity)
+        entity = self._catalog.registry.entity_name(parameters.text("entity"))
         start, count = parameters.start(), parameters.page("count")
         total, urns = await self._catalog.read(self._page, entity, start, count)
         value = {"entities": urns, "start": start, "count": len(urns), "total": total}
@@ -171,8 +170,8 @@ class CountRoutes(Routes):
         return ValueResponse({entity: await self._count(entity) for entity in entities})
 
     async def _count(self, entity: str) -> int:
-        self._catalog.registry.entity(entity)
-        return await self._catalog.offload(self._catalog.index.total, (entity,))
+        name = self._catalog.registry.entity_name(entity)
+        return await self._catalog.offload(self._catalog.index.total, (name,))
 
     @Endpoint(
         "POST",

@@ -219,7 +219,7 @@ class OpenApiRoutes(Routes):
         with_system = _is_true(request, "systemMetadata")
         requests = {}
         for name, items in groups.items():
-            requested = _parse_request(items, _entity_name(self._catalog.registry, name))
+            requested = _parse_request(items, self._catalog.registry.entity_name(name))
             for urn in requested:
                 self._catalog.intake.check_urn(Urn.parse(urn))
             requests[name] = (requested, _parse_versions(items))
@@ -253,7 +253,7 @@ class OpenApiRoutes(Routes):
         registry = self._catalog.registry
         groups = await self._groups(request, entity, _WRITE_FORM)
         elements = [
-            (_entity_name(registry, name), item) for name, items in groups.items() for item in items
+            (registry.entity_name(name), item) for name, items in groups.items() for item in items
         ]
         for noted in request.context.changes:
             noted.urns = urns_in([element for _, element in elements])
@@ -411,7 +411,7 @@ def _split_path(request: RestliRequest, registry: Registry) -> tuple[str, str]:
     name, _, rest = request.path_params["key"].lstrip("/").partition("/")
     if name == _GENERIC and (request.method, rest) in _FOR_SEVERAL:
         return name, rest
-    return _entity_name(registry, decode(name)), rest
+    return registry.entity_name(decode(name)), rest
 
 
 def _split_aspect(rest: str, registry: Registry, entity: str) -> tuple[str, str | None]:
@@ -438,19 +438,6 @@ def _is_urn(text: str) -> bool:
     except InvalidUrn:
         return False
     return True
-
-
-def _entity_name(registry: Registry, text: str) -> str:
-    """Return the name of an entity type as the registry spells it.
-
-    DataHub's clients send some in lower case. Raises `UnknownName`.
-    """
-    if text not in registry.entities:
-        for name in registry.entities:
-            if name.lower() == text.lower():
-                return name
-        registry.entity(text)
-    return text
 
 
 async def _items(request: RestliRequest, form: str) -> list[Any]:
@@ -690,7 +677,7 @@ class EntityScrollRoutes(Routes):
         aspects = parameters.texts("aspects")
         query = replace(
             _read_search(request, read_sort(parameters)),
-            entity_types=tuple(_entity_name(registry, type_) for type_ in types) or None,
+            entity_types=tuple(registry.entity_name(type_) for type_ in types) or None,
             filter=_read_v3_filter(parameters.given.get("filter")),
             facets=(request.query.one("skipAggregation") or "").lower() == "false",
         )
@@ -755,7 +742,7 @@ class EntityScrollRoutes(Routes):
         notes=("Entities that do not exist are left out, and so are aspects that are not stored.",),
     )
     async def _batch_v2(self, request: RestliRequest) -> Response:
-        entity = _entity_name(self._catalog.registry, request.key)
+        entity = self._catalog.registry.entity_name(request.key)
         parameters = await request.parameters()
         parameters.items("urns")
         texts = parameters.texts("urns") or []
@@ -1007,7 +994,7 @@ class EdgeScrollRoutes(Routes):
         edge_filter = _EdgeFilter.read(body, "edgeFilter", _EDGE_FIELDS)
         registry = self._catalog.registry
         near_types, far_types = (
-            sorted({_entity_name(registry, name) for name in _names(request, name)})
+            sorted({registry.entity_name(name) for name in _names(request, name)})
             for name in ("sourceTypes", "destinationTypes")
         )
         if direction == "INCOMING":
@@ -1072,7 +1059,7 @@ class EdgeScrollRoutes(Routes):
         urns = None
         types: tuple[str, ...] = (decode(name),)
         if rest:
-            entity = _entity_name(self._catalog.registry, types[0])
+            entity = self._catalog.registry.entity_name(types[0])
             urn = self._catalog.intake.read_urn(decode(rest), entity)
             sides = (_one_of(_DIRECTIONS, request.query.one("direction") or "OUTGOING"),)
             urns = (str(urn),)

@@ -170,8 +170,8 @@ class BrowsingRoutes(Routes):
     )
     async def _browse(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        entity, path = parameters.text("entity"), parameters.text("path")
-        self._catalog.registry.entity(entity)
+        entity = self._catalog.registry.entity_name(parameters.text("entity"))
+        path = parameters.text("path")
         start, limit = parameters.start(), parameters.page("limit")
         among = await _entity_filter(self._catalog, request, parameters, entity)
         page = await self._catalog.read(
@@ -343,10 +343,12 @@ class SearchRoutes(Routes):
         return ValueResponse(search_value(query, page, request.dialect))
 
     async def _search_page(self, request: RestliRequest, query: SearchQuery) -> FoundPage:
-        for entity in query.entity_types or ():
-            self._catalog.registry.entity(entity)
-        index = self._catalog.index
-        query = replace(query, filter=await expand_related(query.filter, self._catalog))
+        index, types = self._catalog.index, query.entity_types
+        query = replace(
+            query,
+            entity_types=types and tuple(map(self._catalog.registry.entity_name, types)),
+            filter=await expand_related(query.filter, self._catalog),
+        )
         if request.dialect == "datahub":
             query = ignore_unknown_fields(query, index.vocabulary)
         query = leave_out_unlisted(query, index.vocabulary)
@@ -373,8 +375,7 @@ class SearchRoutes(Routes):
     )
     async def _autocomplete(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        entity = parameters.text("entity")
-        self._catalog.registry.entity(entity)
+        entity = self._catalog.registry.entity_name(parameters.text("entity"))
         text = parameters.text("query")
         suggestions = await self._catalog.offload(
             self._catalog.index.autocomplete,

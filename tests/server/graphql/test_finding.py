@@ -97,6 +97,21 @@ def test_facets_speak_in_symbols_and_are_cut(caller: Caller, shelf: Any) -> None
     given = {"query": WORD, "facets": ["platform"], "types": ["DATASET"]}
     (facet,) = caller.graphql(query, i=given)["data"]["aggregateAcrossEntities"]["facets"]
     assert {one["count"] for one in facet["aggregations"]} == {3}
+    platforms = [one["value"] for one in facet["aggregations"]]
+    # Facets of facets, and the name by which older clients ask for entity types.
+    given = {"query": WORD, "facets": ["_entityType␞platform", "entity"]}
+    told = caller.graphql(query, i=given)["data"]["aggregateAcrossEntities"]["facets"]
+    counts = {
+        facet["field"]: {one["value"]: one["count"] for one in facet["aggregations"]}
+        for facet in told
+    }
+    assert counts["entity"] == {"DATASET": 6, "CHART": 1}
+    pairs = {f"DATASET␞{platform}": 3 for platform in platforms}
+    assert pairs.items() <= counts["_entityType␞platform"].items()
+    assert sum(counts["_entityType␞platform"].values()) == 7
+    # A value of such a facet is a filter.
+    criterion = {"field": "_entityType␞platform", "values": [f"DATASET␞{platforms[0]}"]}
+    assert search(caller, "total", orFilters=[{"and": [criterion]}])["total"] == 3
 
 
 def test_a_search_is_sorted_as_asked(caller: Caller, shelf: Any) -> None:
