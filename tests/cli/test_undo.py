@@ -300,7 +300,7 @@ def test_what_the_journal_cannot_take_is_saved_and_not_said_to_be_undoable(
     ran = mine("new", "tag", "Unrecorded")
     assert ran.code == 0, ran
     assert "it is saved, but cannot be undone: the journal is cut short" in ran.err
-    assert "tag Unrecorded created\n" in ran.err
+    assert "Unrecorded is created\n" in ran.err
     mine("delete", "urn:li:tag:Unrecorded", "--hard", "--yes")
 
 

@@ -160,7 +160,8 @@ class GovernanceLauncher:
         async def make() -> None:
             edit = await glossary.make(kind, name, parent, is_namesake_known=True)
             self.open_page(edit.urn)
-            self.session.say_saved(f"{line(name)} is created. E describes it.")
+            if glossary.state.message is not None:
+                self.session.say_saved(f"{glossary.state.message.sentence} E describes it.")
 
         finding_namesake = glossary.namesake(kind, name)
         self._ask_of_namesake(
