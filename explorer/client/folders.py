@@ -449,7 +449,7 @@ _HOLDERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class FolderListing:
+class FolderEntries:
     """The folders and entities at a path, each with its entity type.
 
     `total` counts the entries there are at the path, and `below` the entities in it and in all
@@ -493,7 +493,7 @@ class FolderTree:
 
 async def list_folder(
     catalog: "AsyncCatalog", path: str, types: Sequence[str] = (), limit: int | None = None
-) -> FolderListing:
+) -> FolderEntries:
     """Return the entries at a path of some types, or of all, at most `limit`, folders first.
 
     Types without folders are at the top only if they are named. One request for each type and
@@ -514,7 +514,7 @@ async def list_folder(
                 folders.append((kind, Folder(name, entry.count or 0, entry.name)))
     shown = tuple(folders[:limit])
     room = None if limit is None else limit - len(shown)
-    return FolderListing(path, shown, tuple(entities[:room]), total, below)
+    return FolderEntries(path, shown, tuple(entities[:room]), total, below)
 
 
 async def read_folder_tree(
