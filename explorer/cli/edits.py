@@ -75,7 +75,6 @@ from explorer.metadata.names import singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.sessions.descriptions import DescriptionSession
-from explorer.sessions.labels import LabelSession, LabelTarget, owner_and_type
 from explorer.sessions.lifecycle import LifecycleSession, PlannedDeletion
 from explorer.sessions.undo import UndoOutcome, UndoQuestion, UndoSession
 from explorer.views.columns import earlier_words
@@ -423,6 +422,8 @@ def write_labels(
 ) -> Iterator[Edit]:
     """Add and remove labels, which are URNs, for owners with the ownership type after a space, and
     yield the edits. Raises `NotFound` as `suggest_labels`."""
+    from explorer.sessions.labels import LabelSession, LabelTarget, owner_and_type
+
     target = Urn.parse(urn)
     labelling = LabelSession(catalog.core, LabelTarget(target, target.name, path), what)
     try:
