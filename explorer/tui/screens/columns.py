@@ -23,7 +23,6 @@ from textual.widgets import Input
 from explorer.client.display import counted
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
-from explorer.sessions.descriptions import DescriptionSession
 from explorer.tui.actions import bindings
 from explorer.tui.content import Times, join, line_text, padded, preview, without_start
 from explorer.tui.screens.label_choice import LabelsRequested
@@ -636,6 +635,8 @@ class ColumnsView(Vertical, Tab):
 
     @work(group="carry-over", description="moving what was written")
     async def _carry_over(self, urn: Urn, paths: Sequence[str]) -> None:
+        from explorer.sessions.descriptions import DescriptionSession
+
         with self._session.reporting("moving what was written about earlier columns"):
             descriptions = DescriptionSession(await self._session.catalog(), urn)
             await descriptions.carry_over(paths)
