@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from explorer.client import AsyncCatalog, Catalog
+from explorer.client.http import HttpTransport
+from explorer.client.transport import Answer, Request
+from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
 from explorer.sessions.base import Session
 from tests.conftest import SampleAt, schema_metadata, serving_catalog
@@ -66,6 +69,18 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             yield
 
     return move
+
+
+class Cut(HttpTransport):
+    """A line whose answers are lost once it `is_cut`."""
+
+    is_cut = False
+
+    async def send(self, request: Request) -> Answer:
+        answer = await super().send(request)
+        if self.is_cut:
+            raise Unreachable("the answer was lost")
+        return answer
 
 
 async def until(session: Session[Any], is_so: Callable[[Any], bool]) -> None:

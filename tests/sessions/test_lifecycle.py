@@ -1,14 +1,17 @@
 """An entity is deprecated, hidden, restored and deleted, without any front end."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.errors import Conflict, InvalidInput, NotFound
+from explorer.client.transport import Retry
+from explorer.errors import Conflict, InvalidInput, NotFound, Unreachable
 from explorer.metadata.urn import Urn
 from explorer.sessions.base import READ_ONLY
 from explorer.sessions.lifecycle import DeprecationFields, LifecycleSession
+from tests.sessions.conftest import Cut, until
 
 pytestmark = pytest.mark.anyio
 
@@ -122,6 +125,39 @@ async def test_what_a_deletion_removes_is_said_before_and_after(
     )
     with pytest.raises(NotFound):
         await session.plan_deletion()
+
+
+async def test_a_server_that_does_not_answer_is_told_and_asked_again(
+    address: str, make_table: MakeTable
+) -> None:
+    urn, line = make_table({"id": None}), Cut(address, 30)
+    async with AsyncCatalog(address, transport=line, retry=Retry(tries=1)) as catalog:
+        session = LifecycleSession(catalog, urn, "orders")
+        line.is_cut = True
+        for step in (session.hide, session.read_references, session.delete):
+            with pytest.raises(Unreachable):
+                await step()
+            assert sentence(session).endswith("the answer was lost")
+        # What could not be read is told apart from what is still being read.
+        assert (session.state.edges, session.state.is_read) == (None, True)
+        line.is_cut = False
+        assert (await catalog.entity(urn)).exists
+        await session.hide()
+        assert sentence(session) == "orders is hidden from search and browse."
+        assert session.state.work is None
+
+
+async def test_what_was_begun_is_written_though_its_session_is_closed(
+    catalog: AsyncCatalog, make_table: MakeTable
+) -> None:
+    urn = make_table({"id": None})
+    session = LifecycleSession(catalog, urn)
+    hiding = asyncio.create_task(session.hide())
+    await until(session, lambda state: state.work is not None)
+    assert session.why_not("lift") == "This is being written."
+    session.close()
+    await hiding
+    assert (await catalog.entity(urn)).removed
 
 
 async def test_where_nothing_is_written_that_is_said_and_nothing_is(

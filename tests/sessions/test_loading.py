@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.client.http import HttpTransport
-from explorer.client.transport import Answer, Request, Retry
+from explorer.client.transport import Retry
 from explorer.errors import InvalidInput, Unreachable
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.files import Refused
 from explorer.sessions.base import READ_ONLY
 from explorer.sessions.loading import LoadSession, Rejection
+from tests.sessions.conftest import Cut
 
 pytestmark = pytest.mark.anyio
 
@@ -54,18 +54,6 @@ async def test_where_nothing_is_written_that_is_said(address: str) -> None:
             await session.send([(1, named("Never"))])
         assert session.state.actions["remove"].why_not == READ_ONLY
         assert not await catalog.exists("urn:li:tag:Never")
-
-
-class Cut(HttpTransport):
-    """A line whose answers are lost once it `is_cut`."""
-
-    is_cut = False
-
-    async def send(self, request: Request) -> Answer:
-        answer = await super().send(request)
-        if self.is_cut:
-            raise Unreachable("the answer was lost")
-        return answer
 
 
 async def test_what_went_in_before_the_server_went_away_is_counted_and_what_may_have_too(
