@@ -19,7 +19,7 @@ from explorer.views.tree import draw_tree
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
-    from explorer.client.folders import FolderListing, FolderTree
+    from explorer.client.folders import FolderEntries, FolderTree
     from explorer.client.records import BrowsePage, Facet, Hit, Measures, SearchPage
 
 SORT_ORDERS: Final[Mapping[str, str]] = {
@@ -516,7 +516,7 @@ class _ListedEntry(NamedTuple):
 
 
 def folder_report(
-    listing: "FolderListing", summaries: Mapping[Urn, "Entity"], *, only_urns: bool = False
+    listing: "FolderEntries", summaries: Mapping[Urn, "Entity"], *, only_urns: bool = False
 ) -> Report:
     """Return the entries at a path, folders first; entities with their first line of description.
     With `only_urns` the notes say how many folders are left out."""
@@ -583,7 +583,7 @@ def _entry_value(entry: _ListedEntry, *names: str) -> dict[str, object]:
     return {name: getattr(entry, name) for name in names}
 
 
-def _folder_note(listing: "FolderListing", *, only_urns: bool) -> str:
+def _folder_note(listing: "FolderEntries", *, only_urns: bool) -> str:
     if not listing.total:
         return "there are no folders or entities here"
     shown_count, folder_count = len(listing.folders) + len(listing.entities), len(listing.folders)
