@@ -10,15 +10,16 @@ import pytest
 from explorer import config
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.journal import JOURNAL
-from explorer.errors import CatalogError, InvalidInput, Superseded, Unreachable
+from explorer.errors import CatalogError, InvalidInput, NotFound, Superseded, Unreachable
 from explorer.metadata import Proposal, Urn
 from explorer.sessions.base import READ_ONLY
 from explorer.sessions.changes import FeedSession, JournalSession
 from explorer.sessions.concept import OWN, ConceptQuestion, ConceptSession
+from explorer.sessions.drafts import DraftsSession
 from explorer.sessions.listing import NarrowedSession, NarrowedState
 from explorer.sessions.propagated import PropagatedSession
 from explorer.stewardship.api import AsyncStewardship
-from explorer.stewardship.drafts import Drafts
+from explorer.stewardship.drafts import Draft, Drafts
 from tests.conftest import schema_metadata
 from tests.sessions.conftest import until
 from tests.stewardship.test_provenance import found, propagate, put_table
@@ -276,3 +277,32 @@ async def test_a_text_that_was_written_is_kept_until_it_is_staged(
     assert changeset is not None
     assert {item.edit.text for item in changeset.items} == {"An own text."}
     assert Drafts(tmp_path, _ENDED).all() == []
+
+
+async def test_a_draft_is_discarded_and_restored_unless_another_program_has_it_open(
+    catalog: AsyncCatalog, tmp_path: Path
+) -> None:
+    drafts = Drafts(tmp_path / "drafts", _ENDED)
+    for column in "ab":
+        drafts.keep(Draft("urn:li:dataset:a", column, "", f"Text of {column}.", "a"))
+    session = DraftsSession(catalog, lambda: Drafts(tmp_path / "drafts", os.getpid()))
+    assert session.why_not("discard") == "looking for drafts …"
+    await session.read()
+    assert len(session.state.listed) == 2
+    stored = session.state.listed[0]
+    await session.discard(stored)
+    assert [left.draft.path for left in session.state.listed] == [
+        path for path in "ab" if path != stored.draft.path
+    ]
+    await session.restore()
+    assert {left.draft.text for left in session.state.listed} == {"Text of a.", "Text of b."}
+    assert session.why_not("restore") == "No draft was discarded here."
+    typed_there = Draft("urn:li:dataset:a", "a", "", "Typed there.", "a")
+    Drafts(tmp_path / "drafts", os.getppid()).keep(typed_there)
+    await session.read()
+    theirs = next(left for left in session.state.listed if left.open)
+    with pytest.raises(InvalidInput, match="close it there first"):
+        await session.discard(theirs)
+    with pytest.raises(NotFound):
+        await session.discard(stored)
+    assert len(session.state.listed) == 3

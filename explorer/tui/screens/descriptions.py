@@ -1,114 +1,76 @@
 """The list of drafts."""
 
-import asyncio
-from typing import ClassVar
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
-from textual import on, work
+from textual import work
 from textual.binding import BindingType
-from textual.widgets import Static
 
 from explorer.metadata.proposal import millis_of
-from explorer.stewardship.drafts import OPEN_ELSEWHERE, Draft, Drafts, StoredDraft
+from explorer.sessions.base import Message
+from explorer.sessions.drafts import DraftsSession, DraftsState
+from explorer.stewardship.drafts import OPEN_ELSEWHERE, Drafts, StoredDraft
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded, preview
 from explorer.tui.session import TerminalSession
-from explorer.tui.widgets.dialogs import ListScreen
-from explorer.tui.widgets.rows import Rows
-from explorer.views.drafts import (
-    DISCARDED,
-    NO_DRAFTS,
-    count_sentence,
-    place_words,
-)
+from explorer.tui.widgets.dialogs import SessionListDialog
+from explorer.views.drafts import DISCARDED, count_sentence, place_words
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
 
 
-class DraftsScreen(ListScreen[StoredDraft]):
+class DraftsScreen(SessionListDialog[StoredDraft, DraftsState]):
     """Lists the drafts for this server, newest first; returns the one to continue."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("drafts")
+    DOING = "looking for drafts"
+    OFFERED: ClassVar[Mapping[str, str]] = {"remove": "discard", "restore": "restore"}
+    _list: DraftsSession | None = None
 
     def __init__(self, session: TerminalSession) -> None:
         super().__init__(session)
-        self._stored: list[StoredDraft] = []
-        self._removed: list[Draft] = []
+        self._shown = DraftsState(instead=DraftsSession.READING)
 
-    def on_mount(self) -> None:
-        """Read the drafts."""
-        self._read()
+    def begin(self, catalog: "AsyncCatalog") -> DraftsSession:
+        """Return the session."""
+        return DraftsSession(catalog, partial(Drafts.of_session, self._session))
 
-    @on(Rows.Chosen)
-    def _handle_chosen(self) -> None:
-        self.action_open()
+    def tell(self, message: Message) -> None:
+        """Show the message of a new state, and how a discarded draft is restored."""
+        if message.sentence == f"{DISCARDED}.":
+            self.say(f"{DISCARDED}; ^z restores it while this list is open.")
+        else:
+            super().tell(message)
 
     def action_open(self) -> None:
         """Continue the draft under the cursor."""
-        stored = self._draft_to_take()
-        if stored is not None:
+        stored = self._shown.current
+        if stored is not None and stored.open:
+            self.say(OPEN_ELSEWHERE, error=True)
+        elif stored is not None:
             self.dismiss(stored)
 
-    def action_remove(self) -> None:
+    @work(group="drafts")
+    async def action_remove(self) -> None:
         """Discard the draft under the cursor."""
-        stored = self._draft_to_take()
-        if stored is not None:
-            self._removed.append(stored.draft)
-            self._discard(stored)
+        if self._shown.current is not None:
+            await self.act("discard", self._shown.current)
 
-    def action_restore(self) -> None:
+    @work(group="drafts")
+    async def action_restore(self) -> None:
         """Restore the last discarded draft."""
-        if self._removed:
-            self._bring_back(self._removed.pop())
+        await self.act("restore")
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow actions on a draft only where there is one."""
-        del parameters
-        if action in ("open", "remove"):
-            return bool(self._stored)
-        return action != "restore" or bool(self._removed)
+    def heading(self, state: DraftsState) -> Text:
+        """Return how many drafts there are."""
+        return Text("" if state.is_reading else count_sentence(len(state.listed)), "bold")
 
-    def _draft_to_take(self) -> StoredDraft | None:
-        """Return the draft under the cursor. If another program has it open, say so and return
-        None."""
-        draft = self.query_one(Rows).under_cursor(self._stored)
-        if draft is not None and draft.open:
-            self.say(OPEN_ELSEWHERE, error=True)
-            return None
-        return draft
-
-    @work(exclusive=True, group="drafts")
-    async def _read(self) -> None:
-        await self._show()
-
-    @work(group="drafts")
-    async def _discard(self, stored: StoredDraft) -> None:
-        drafts = await Drafts.at(self._session)
-        await asyncio.to_thread(drafts.discard, stored)
-        await self._show()
-        self.say(f"{DISCARDED}; ^z restores it while this list is open.")
-
-    @work(group="drafts")
-    async def _bring_back(self, draft: Draft) -> None:
-        restored = False
-        with self._session.reporting("restoring the draft"):
-            drafts = await Drafts.at(self._session)
-            await asyncio.to_thread(drafts.restore, draft)
-            restored = True
-        if not restored:
-            self._removed.append(draft)
-        await self._show()
-
-    async def _show(self) -> None:
-        with self._session.reporting("looking for drafts"):
-            drafts = await Drafts.at(self._session)
-            self._stored = await asyncio.to_thread(drafts.all)
-        rows = self.query_one(Rows)
-        count = len(self._stored)
-        rows.show(count, self._draw, cursor=rows.cursor, empty=NO_DRAFTS)
-        self.query_one("#what", Static).update(Text(count_sentence(count), "bold"))
-        self.refresh_bindings()
-
-    def _draw(self, index: int, width: int) -> tuple[Text, Text]:
-        stored = self._stored[index]
+    def draw_row(self, index: int, width: int) -> tuple[Text, Text]:
+        """Return what a draft describes, when it was kept, and its beginning."""
+        stored = self._shown.listed[index]
         draft = stored.draft
         moment = self._session.times.format(millis_of(stored.at))
         name, column = place_words(stored)
