@@ -36,8 +36,12 @@ _OF_BOXES = {
 
 LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "BrowseSession": {"tui": set(), "notebook": set()},
-    # A file is imported by a command. What a folder holds is listed and deleted by the shell.
-    "ChangesetsSession": {"tui": {"import_changes"}, "cli": {"discard", "open_file", "read"}},
+    # A file is imported by a command; what the terminal stages is a step of other sessions. What a
+    # folder holds is listed and deleted by the shell.
+    "ChangesetsSession": {
+        "tui": {"import_changes", "stage", "stage_concept"},
+        "cli": {"discard", "open_file"},
+    },
     # A command or a cell stages in one step.
     "ConceptSession": {"tui": set()},
     # A command or a cell counts once.
