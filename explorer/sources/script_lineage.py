@@ -63,8 +63,9 @@ _UNREAD: Final = (
 # Statements of procedures that neither read nor write tables.
 _CONTROL: Final = re.compile(
     r"\s*(?:return(?!\s+query\b)|raise|raiserror|throw|signal|resignal|leave|iterate|break|continue"
-    r"|exit|goto|waitfor|close|open|fetch|null\s*$|exception)\b",
-    re.IGNORECASE,
+    r"|exit|goto|waitfor|close|open|fetch|deallocate|null\s*$|exception|until"
+    r"|(?:let\s+)?\w+(?:\s+\w+)?\s*:=(?!.*\b(?:select|cursor)\b))",
+    re.IGNORECASE | re.DOTALL,
 )
 # What precedes a query in a cursor, and in a result of PL/pgSQL.
 _BEFORE_QUERY: Final = re.compile(

@@ -37,19 +37,23 @@ _BLOCK: Final = re.compile(r"\s*(?:do|execute\s+immediate)\b", re.IGNORECASE)
 # How many characters of a text are compared to tell whether it is quoted.
 _SAME: Final = 20
 _STRINGS: Final = frozenset(("HEREDOC_STRING", "RAW_STRING", "STRING"))
+_RIGHTS: Final = ("DENY", "GRANT", "REVOKE")
 _CHANGES: Final = ("INSERT", "UPDATE", "DELETE", "MERGE")
 # The words with which statements begin; SQL Server needs no semicolon before them.
 _STARTS: Final = frozenset(
     (
         *(*_CHANGES, "SELECT", "DECLARE", "EXEC", "EXECUTE", "TRUNCATE", "CREATE", "ALTER"),
         *("DROP", "PRINT", "RETURN", "SET", "IF", "WHILE", "BEGIN", "COMMIT", "ROLLBACK", "WITH"),
-        *("RAISERROR", "THROW", "BREAK", "CONTINUE"),
+        *("RAISERROR", "THROW", "BREAK", "CONTINUE", "OPEN", "FETCH", "CLOSE", "DEALLOCATE", "USE"),
+        *_RIGHTS,
     )
 )
-# Statements whose words may be those with which others begin.
-_WHOLE: Final = frozenset(("ALTER", "CREATE", "DENY", "GRANT", "MERGE", "REVOKE"))
+# Words before those that do not begin a statement, as in `UNION SELECT` and `ROWS FETCH`.
 _BEFORE_QUERIES: Final = frozenset(
-    ("UNION", "ALL", "EXCEPT", "INTERSECT", "AS", "FOR", "(", "THEN", "ON", "AFTER", "OF", ",")
+    (
+        *("UNION", "ALL", "EXCEPT", "INTERSECT", "AS", "FOR", "(", "THEN", "ON", "AFTER", "OF"),
+        *(",", "ROW", "ROWS"),
+    )
 )
 _AFTER_OUTPUT: Final = frozenset(
     ("FROM", "WHERE", "VALUES", "SELECT", "DEFAULT", "EXEC", "EXECUTE", "OPTION", ";")
@@ -194,10 +198,12 @@ class _Splitter:
             self.blocks += 1
             return at + (2 if following in ("TRY", "CATCH", "ATOMIC") else 1), None
         if word == "END":
-            self.blocks = max(0, self.blocks - (following not in _CLOSED))
+            is_block = self.dialect == "tsql" or following not in _CLOSED
+            self.blocks = max(0, self.blocks - is_block)
             after = at + 1
-            while self._word(after) in (*_CLOSED, "CASE", "TRY", "CATCH"):
-                after += 1
+            # SQL Server has no END IF: its IF begins the next statement.
+            closing = ("TRY", "CATCH") if self.dialect == "tsql" else (*_CLOSED, "CASE")
+            after += self._word(after) in closing
             return after + (self._word(after) != ";" and self._word(after + 1) == ";"), None
         if word in ("ELSE", "LOOP", "REPEAT", "EXCEPTION"):
             return at + 1, None
@@ -269,9 +275,14 @@ class _Splitter:
         word, before, first = self.words[at], self._word(at - 1), self.words[start]
         if word not in _STARTS or before in _BEFORE_QUERIES:
             return False
-        if first in _WHOLE:
-            # What CREATE VIEW … AS and the branches of MERGE contain begins with such words.
-            return word in ("EXEC", "EXECUTE", "DECLARE", "PRINT", "IF") and first != "CREATE"
+        if first in _RIGHTS:
+            # Rights have the names of statements.
+            return bool(seen & {"TO", "FROM"})
+        if first == "CREATE" and not seen & {"TABLE", "INDEX", "SCHEMA", "TYPE", "SEQUENCE"}:
+            # A view or a function up to the end of the batch.
+            return False
+        if first in ("ALTER", "MERGE") and word in ("ALTER", "CREATE", "DROP", "SET", *_RIGHTS):
+            return False
         if first == "WITH" and not seen & {*_CHANGES, "SELECT"}:
             return False
         is_insert = "INSERT" in seen
@@ -281,7 +292,7 @@ class _Splitter:
             return "UPDATE" not in seen or "SET" in seen
         if word == "WITH":
             following = self._word(at + 1)
-            return following != "(" and self._word(at + 2) in ("AS", "(") and not is_insert
+            return following != "(" and self._word(at + 2) in ("AS", "(")
         if word == "IF":
             return self._word(at + 1) != "EXISTS" or first not in ("DROP", "CREATE")
         return True
