@@ -51,7 +51,7 @@ _STARTS: Final = frozenset(
 # Words before those that do not begin a statement, as in `UNION SELECT` and `ROWS FETCH`.
 _BEFORE_QUERIES: Final = frozenset(
     (
-        *("UNION", "ALL", "EXCEPT", "INTERSECT", "AS", "FOR", "(", "THEN", "ON", "AFTER", "OF"),
+        *("UNION", "ALL", "EXCEPT", "INTERSECT", "AS", "FOR", "(", "THEN", "AFTER", "OF"),
         *(",", "ROW", "ROWS"),
     )
 )
@@ -274,6 +274,9 @@ class _Splitter:
         the words `seen` outside of brackets."""
         word, before, first = self.words[at], self._word(at - 1), self.words[start]
         if word not in _STARTS or before in _BEFORE_QUERIES:
+            return False
+        if before == "ON" and first in ("ALTER", "CREATE"):
+            # `ON DELETE` and `ON UPDATE` of a foreign key.
             return False
         if first in _RIGHTS:
             # Rights have the names of statements.
