@@ -558,7 +558,17 @@ class DatabaseSession:
             raise NotUnderstood(f"it is a {type(statement.expression).__name__}, not a query")
         query = query_of(statement)
         part.is_view = statement.kind == "VIEW"
-        return self._make(target, columns, query, part, is_own=is_own)
+        parts = self._make(target, columns, query, part, is_own=is_own)
+        to = properties.find(exp.ToTableProperty) if properties else None
+        if to is not None:
+            # ClickHouse writes what a materialized view selects to another table, by name.
+            path = self.path_of(to.this)
+            names = {name.casefold(): name for name in self.columns(path)}
+            written = [names.get(name.casefold(), name) for name in part.target_columns]
+            parts.append(
+                replace(part, target=path, target_columns=written, is_view=False, is_new=False)
+            )
+        return parts
 
     def _make(
         self,

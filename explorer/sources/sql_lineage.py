@@ -65,6 +65,8 @@ _OPEN: Final = re.compile(
 )
 _TWO_WORDS: Final = re.compile(r"\s*([^\W\d]\w*)(?:\s+([^\W\d]\w*))?")
 _SHOWN: Final = 60
+# Up to how many columns are named even if none is traced.
+_FEW: Final = 5
 
 
 class KnownTables:
@@ -285,7 +287,12 @@ class QueryLineage:
         for at, reason in sorted(self.gaps.items()):
             by_reason.setdefault(reason, []).append(labels[at] if at < len(labels) else f"{at + 1}")
         notes = [note for note in self.notes if not any(note in reason for reason in by_reason)]
-        parts = [f"{', '.join(columns)}: {reason}" for reason, columns in by_reason.items()]
+        parts = [
+            f"all {len(columns):,} columns: {reason}"
+            if len(columns) == len(labels) > _FEW
+            else f"{', '.join(columns)}: {reason}"
+            for reason, columns in by_reason.items()
+        ]
         return "; ".join(dict.fromkeys((*parts, *notes))) or None
 
 

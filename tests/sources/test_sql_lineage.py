@@ -366,6 +366,12 @@ def test_a_star_of_unknown_columns_stands_for_those_that_the_view_has_more() -> 
     assert found.describe_gaps(["a", "b", "c", "d"]) == "b, c: it reads nowhere, which is not known"
 
 
+def test_where_no_column_of_many_is_traced_they_are_counted() -> None:
+    names = ", ".join(f"c{number}" for number in range(9))
+    found = read_lineage(f"select {names} from nowhere", "postgres", _TABLES, ("wh", "shop"))
+    assert found.describe_gaps() == "all 9 columns: it reads nowhere, which is not known"
+
+
 Sources = frozenset[tuple[tuple[str, ...], str]]
 
 
