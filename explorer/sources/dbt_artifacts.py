@@ -62,6 +62,7 @@ from explorer.sources.sql_lineage import (
     QueryLineage,
     lineage_reason,
     read_lineage,
+    require_sqlglot,
 )
 from explorer.stewardship.dbt_project import (
     OwnerNames,
@@ -330,6 +331,7 @@ class _Reader:
     settings: Mapping[str, Any] = field(default_factory=dict)
     owner_names: OwnerNames = field(default_factory=OwnerNames)
     compiled: Path | None = None
+    reads_sql: bool = False
     inventory: Inventory = field(default_factory=Inventory)
     by_relation: dict[tuple[str, ...], DbtNode] = field(default_factory=dict)
 
@@ -351,6 +353,7 @@ class _Reader:
         for key, value in self.entries("semantic_models"):
             nodes[key] = DbtNode({**_semantic_model(value), "unique_id": key}, {})
         self.by_relation = {node.relation: node for node in nodes.values()}
+        self.reads_sql = self._can_read_sql(nodes)
         self._find_sql(nodes)
         self._find_columns(nodes)
         lineages = self._lineages(nodes)
@@ -421,7 +424,7 @@ class _Reader:
                 if (lineage := self._semantic_lineage(node, tables)) is not None:
                     lineages[key] = lineage
                 continue
-            if not node.is_query or node.sql is None or not self.dialect:
+            if not node.is_query or node.sql is None or not self.reads_sql:
                 continue
             lineage = self._lineage(node, nodes, tables)
             if lineage.problem is None:
@@ -459,13 +462,25 @@ class _Reader:
                 node.further_types |= query.infer_types(lineage)
         return lineage
 
+    def _can_read_sql(self, nodes: Mapping[str, DbtNode]) -> bool:
+        """Return whether the SQL of the project can be read; if its dialect is not known, that is
+        told. Raises `MissingExtra` without sqlglot, if there is any SQL."""
+        if not self.dialect or not any(node.is_query for node in nodes.values()):
+            return False
+        try:
+            require_sqlglot(self.dialect)
+        except InvalidInput as error:
+            self.skip(self.project, f"no column lineage: {error}")
+            return False
+        return True
+
     def _find_sql(self, nodes: Mapping[str, DbtNode]) -> None:
         """Find the SQL of models that `manifest.json` does not have compiled, which dbt leaves out
         unless a command compiles the model: in the folder of compiled SQL, or by rendering its
         template."""
         queries = [node for node in nodes.values() if node.is_query]
         missing = [node for node in queries if node.sql is None]
-        if not missing or not self.dialect:
+        if not missing or not self.reads_sql:
             return
         macros = read_mapping(self.artifacts["manifest"], "macros").values()
         templates = ModelTemplates(nodes, self.dialect, macros, self.settings)
@@ -568,7 +583,7 @@ class _Reader:
         """Return the lineage of a semantic model's fields, whose expressions are SQL over the
         columns of its model."""
         relation = read_text(read_mapping(node.value, "node_relation").get("relation_name"))
-        if not self.dialect or relation is None or not node.columns:
+        if not self.reads_sql or relation is None or not node.columns:
             return None
         fields = node.documented.values()
         expressions = [

@@ -169,6 +169,10 @@ def read_compiled(folder: Path | None, node: DbtNode) -> str | None:
     """Return the SQL of a model in the folder of compiled SQL; `None` if there is none, or if it is
     that of another version of the model."""
     package, file = (str(node.value.get(key)) for key in ("package_name", "original_file_path"))
+    name = str(node.value.get("path") or file).replace("\\", "/").rpartition("/")[2]
+    if name != file.replace("\\", "/").rpartition("/")[2]:
+        # It is one of several in the file.
+        file = f"{file}/{name}"
     sql = read_below(folder, f"{package}/{file}")
     return read_text(sql) if sql and node.code and is_rendered_from(sql, node.code) else None
 

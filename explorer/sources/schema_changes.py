@@ -277,6 +277,7 @@ class _Commit:
     def __init__(self, repository: _Repository, commit: str) -> None:
         self._repository = repository
         self._commit = commit
+        self._texts: dict[str, str] = {}
 
     @cached_property
     def files(self) -> frozenset[str]:
@@ -291,11 +292,13 @@ class _Commit:
         `NotUnderstood` if it is not UTF-8."""
         if name not in self.files:
             return None
-        data = self._repository.read("cat-file", "blob", f"{self._commit}:{name}")
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise NotUnderstood("it is not UTF-8") from None
+        if name not in self._texts:
+            data = self._repository.read("cat-file", "blob", f"{self._commit}:{name}")
+            try:
+                self._texts[name] = data.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                raise NotUnderstood("it is not UTF-8") from None
+        return self._texts[name]
 
     def project(self, name: str) -> str | None:
         """Return the folder of the dbt project that contains a file, with a trailing `/`; empty for

@@ -421,6 +421,19 @@ def test_sql_that_is_not_understood_is_told_and_loses_nothing_else(project: Proj
     assert column_lineage(aspects_of(found.proposals, "wh.main.stg_orders")["upstreamLineage"])
 
 
+def test_a_warehouse_whose_sql_is_not_known_loses_column_lineage_alone(project: Project) -> None:
+    root = project(small())
+    path = root / "target/manifest.json"
+    path.write_text(path.read_text().replace('"duckdb"', '"vertica"'))
+    found = read(root)
+    (skipped,) = found.skipped
+    assert skipped.reason.startswith("no column lineage: sqlglot knows no SQL dialect 'vertica'")
+    mart = aspects_of(found.proposals, "wh.main.mart")
+    upstreams = [one["dataset"] for one in mart["upstreamLineage"]["upstreams"]]
+    assert upstreams == [dataset("dbt", "wh.main.stg_orders")]
+    assert mart["siblings"]["siblings"] == [dataset("vertica", "wh.main.mart")]
+
+
 def test_a_project_that_was_not_parsed_or_is_damaged_is_told(project: Project) -> None:
     root = project(small())
     (root / "target" / "run_results.json").write_text("{")
