@@ -7,7 +7,7 @@ of `doc`; for others it is taken from `target/manifest.json`.
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -195,9 +195,11 @@ def read_project(root: Path | str) -> Project:
         for resource in resources
         for name in resource.code_names or (resource.name,)
     }
-    for kind, name, code in sorted(_code_files(root, config)):
+    for kind, name, code in (code_files := sorted(_code_files(root, config))):
         if (kind, name) not in keys:
             resources.append(_resource(kind, name, manifest, code=code))
+    if not manifest.is_there:
+        resources = list(_with_aliases(resources, root, code_files))
     return Project(
         root,
         config["name"],
@@ -302,6 +304,29 @@ def _code_files(root: Path, config: Mapping[str, Any]) -> Iterator[tuple[Resourc
                     yield from ((kind, snapshot, relative) for snapshot in _SNAPSHOT.findall(text))
             else:
                 yield kind, path.stem, relative
+
+
+# Such as `{{ config(materialized='table', alias='orders') }}`.
+_ALIAS: Final = re.compile(r"""\{\{-?\s*config\((?:[^{}]*?[\s,])?alias\s*=\s*['"]([^'"{}]+)['"]""")
+
+
+def _with_aliases(
+    resources: Iterable[DbtResource],
+    root: Path,
+    code_files: Iterable[tuple[ResourceType, str, str]],
+) -> Iterator[DbtResource]:
+    """Yield the resources with the names of their tables where their SQL gives an alias."""
+    aliases: dict[tuple[str, str], str] = {}
+    for kind, name, code in code_files:
+        if code.endswith(".sql"):
+            with suppress(OSError):
+                text = (root / code).read_text(encoding="utf-8", errors="replace")
+                if match := _ALIAS.search(text):
+                    aliases[kind, name] = match[1]
+    for resource in resources:
+        alias = aliases.get((resource.kind, resource.name))
+        has_own_name = resource.names == (resource.name,)
+        yield replace(resource, names=(alias,)) if alias and has_own_name else resource
 
 
 def _mark_duplicates(resources: Sequence[DbtResource]) -> Iterator[DbtResource]:

@@ -461,6 +461,13 @@ def test_tags_and_owners_are_added_where_they_are_wanted(root: Path) -> None:
     ]
 
 
+def test_a_model_is_found_by_the_alias_in_its_sql(root: Path) -> None:
+    sql = "{{ config(materialized='table',\n    alias='orders_wide') }}\nselect 1"
+    (root / "models/marts/orders.sql").write_text(sql)
+    found = planned(root, entity(dataset("d.s.orders_wide"), "All orders."))
+    assert [(one.resource, one.kind) for one in found.updates] == [("orders", "new")]
+
+
 def test_an_owner_with_a_name_and_an_address_is_the_one_of_that_address(root: Path) -> None:
     file = root / "models/staging/staging.yml"
     meta = "    config:\n      meta:\n        owner: Ann Lee (ann@example.com)\n"
