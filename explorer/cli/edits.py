@@ -59,7 +59,7 @@ from explorer.client.journal import (
     standing_part,
     undone_in,
 )
-from explorer.client.records import Deletion, Edit, StatusChange
+from explorer.client.records import Deletion, Edit, MovedContents, StatusChange
 from explorer.errors import (
     CatalogError,
     Conflict,
@@ -75,7 +75,7 @@ from explorer.metadata.names import singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.sessions.descriptions import DescriptionSession
-from explorer.sessions.lifecycle import LifecycleSession, PlannedDeletion
+from explorer.sessions.lifecycle import LifecycleSession, PlannedDeletion, moved_words
 from explorer.sessions.undo import UndoOutcome, UndoQuestion, UndoSession
 from explorer.views.columns import earlier_words
 from explorer.views.diff import text_diff
@@ -1192,6 +1192,8 @@ def _print_planned_deletion(planned: PlannedDeletion) -> None:
     note(Text("to be deleted permanently: "), line_text(deletion.urn.name, "bold"))
     note(Text(f"  {line(str(deletion.urn))}", "dim"))
     note(Text(f"  {', '.join(planned.counts())}"))
+    if planned.contents.urns:
+        note(line_text(f"  to be moved to {moved_words(planned.contents)}"))
     for reference in (deletion.references or ())[:_REFERENCES_SHOWN]:
         note(
             Text("  referenced by "),
@@ -1211,15 +1213,22 @@ def _confirm_deletion(catalog: "Catalog", planned: Sequence[PlannedDeletion]) ->
 def _delete_entity(catalog: "Catalog", urn: str, objects: list[dict[str, Any]]) -> None:
     lifecycle = LifecycleSession(catalog.core, urn)
     deletion = catalog.wait(lifecycle.delete())
-    objects.append(_deletion_as_json(deletion, deletion.versions, deletion.points))
+    contents = lifecycle.state.moved
+    objects.append(_deletion_as_json(deletion, deletion.versions, deletion.points, contents))
     note_message(lifecycle)
 
 
 def _deletion_plan_as_json(planned: PlannedDeletion) -> dict[str, Any]:
-    return _deletion_as_json(planned.deletion, planned.versions, planned.points)
+    return _deletion_as_json(planned.deletion, planned.versions, planned.points, planned.contents)
 
 
-def _deletion_as_json(found: Deletion, versions: int | None, points: int | None) -> dict[str, Any]:
+def _deletion_as_json(
+    found: Deletion, versions: int | None, points: int | None, contents: MovedContents
+) -> dict[str, Any]:
+    moved = {
+        "moved": [str(urn) for urn in contents.urns],
+        "moved_to": None if contents.above is None else str(contents.above),
+    }
     return {
         "urn": str(found.urn),
         "done": found.is_deleted,
@@ -1234,6 +1243,7 @@ def _deletion_as_json(found: Deletion, versions: int | None, points: int | None)
             }
             for reference in found.references or ()
         ],
+        **(moved if contents.urns else {}),
     }
 
 

@@ -304,6 +304,7 @@ class Catalog(_OneServer, BlockingFace):
     new = blocking(AsyncCatalog.new)
     rename = blocking(AsyncCatalog.rename)
     move = blocking(AsyncCatalog.move)
+    move_contents = blocking(AsyncCatalog.move_contents)
     patch = blocking(AsyncCatalog.patch)
     remove = blocking(AsyncCatalog.remove)
     ingest_snapshot = blocking(AsyncCatalog.ingest_snapshot)

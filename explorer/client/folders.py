@@ -278,10 +278,13 @@ class FoundInFolder:
         return EntryPage(await _entities(catalog, _urns(value)), value["total"])
 
     async def _first(self, catalog: "AsyncCatalog", count: int) -> EntryPage:
+        # As in `_ask`.
+        from explorer.client.search import folder_labels
+
         value = await self._ask(catalog, 0, _GROUPS)
         groups = [(group["name"], group["count"]) for group in value["groups"]]
         counted = 0 if self.folder.repeats_folders else len(groups)
-        labels = await catalog.folder_labels(name for name, _ in groups)
+        labels = await folder_labels(catalog, (name for name, _ in groups))
         entries = tuple(
             FolderEntry(
                 labels.get(name, name),

@@ -10,12 +10,13 @@ from uuid import uuid4
 
 from explorer.client.editable import NAMES, PARENTS, Mutation, edit_target, urns_of
 from explorer.client.edits import LabelMethods
-from explorer.client.records import Edit
+from explorer.client.records import Edit, MovedContents
 from explorer.client.search import SearchMethods, SeveralNamed
 from explorer.client.transport import Json
 from explorer.errors import Conflict, InvalidInput, NotFound
 from explorer.metadata.names import is_name, singular
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Criterion, Filter
 
 Governed = Literal["tag", "glossaryTerm", "glossaryNode", "domain", "dataProduct"]
 """A type of entity that other entities are organized by."""
@@ -172,6 +173,30 @@ class GovernanceMethods(SearchMethods, LabelMethods):
         return await self._put_parent(
             target, None if above is None else str(above), instead_of=instead_of
         )
+
+    async def move_contents(self, urn: str | Urn, *, dry_run: bool = False) -> MovedContents:
+        """Move what is directly in a glossary group or domain to the group or domain above it, or
+        to the top level, so that it can be found when that is deleted; soft-deleted entities too.
+
+        With `dry_run` nothing is written. Returns nothing moved for other entities. Requests as for
+        `urns`, `aspect`, and `move` for each.
+
+        Example: `cat.move_contents("urn:li:domain:finance", dry_run=True).urns`
+        """
+        source = Urn.parse(urn)
+        kinds = [kind for kind, (_, above) in PARENTS.items() if above == source.entity_type]
+        if not kinds:
+            return MovedContents(())
+        held_in = Filter(((Criterion(PARENTS[kinds[0]][0].field, (str(source),)),),))
+        contents = [urn async for urn in self.urns(kinds, filter=held_in, include_removed=True)]
+        place, _ = PARENTS[source.entity_type]
+        stored = await self._read_stored(source, place.aspect)
+        text = (stored.value(place.aspect) or {}).get(place.field)
+        above = Urn.parse(text) if isinstance(text, str) and text else None
+        if not dry_run:
+            for child in contents:
+                await self.move(child, above, instead_of=str(source))
+        return MovedContents(tuple(contents), above)
 
     async def _put_name(self, urn: Urn, name: str | None, *, instead_of: str | None) -> Edit:
         target = edit_target(urn, "name")

@@ -968,6 +968,15 @@ class EntityReference:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedContents:
+    """What was moved out of a glossary group or domain, and to which one; `above` is `None` for the
+    top level."""
+
+    urns: tuple[Urn, ...]
+    above: Urn | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Deletion:
     """The result of permanently deleting an entity; `is_deleted` is false for a dry run.
 

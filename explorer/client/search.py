@@ -778,6 +778,14 @@ def only_named(name: str, types: Sequence[str], names: Mapping[Urn, str]) -> Urn
     )
 
 
+async def folder_labels(catalog: EntityMethods, names: Iterable[str]) -> dict[str, str]:
+    """Return the names of the entities that folders stand for, by the names of the folders. One
+    request for each 150 such folders."""
+    urns = {name: urn for name in names if isinstance(urn := _urn(name, "browse"), Urn)}
+    entities = await catalog.summaries(urns.values()) if urns else {}
+    return {name: entities[urn].name for name, urn in urns.items() if urn in entities}
+
+
 class SearchMethods(FilterMethods):
     """Search, facets, counts and browsing."""
 
@@ -893,18 +901,11 @@ class SearchMethods(FilterMethods):
 
     async def _label_folders(self, folders: Sequence[Folder]) -> tuple[Folder, ...]:
         """Return the folders with the names of the entities that they stand for."""
-        labels = await self.folder_labels(folder.name for folder in folders)
+        labels = await folder_labels(self, (folder.name for folder in folders))
         return tuple(
             replace(folder, label=labels[folder.name]) if folder.name in labels else folder
             for folder in folders
         )
-
-    async def folder_labels(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the names of the entities that folders stand for, by the names of the folders. One
-        request for each 150 such folders."""
-        urns = {name: urn for name in names if isinstance(urn := _urn(name, "browse"), Urn)}
-        entities = await self.summaries(urns.values()) if urns else {}
-        return {name: entities[urn].name for name, urn in urns.items() if urn in entities}
 
     async def browse_paths(self, urn: str | Urn) -> tuple[str, ...]:
         """Return the browse paths of an entity; empty for an entity that does not exist. One

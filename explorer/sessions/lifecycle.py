@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from explorer.client.display import counted, in_quotes, line
 from explorer.client.editable import TextConflict, deprecation_of
+from explorer.client.records import MovedContents
 from explorer.errors import CatalogError, Conflict, InvalidInput, NotFound
 from explorer.metadata.urn import Urn
 from explorer.sessions.base import READ_ONLY, Session, SessionState, action
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _ASPECT: Final = "deprecation"
 _MOST_REFERENCES: Final = 1_000
 _MOST_POINTS: Final = 1_000
+_MOST_NAMED: Final = 5
 _T = TypeVar("_T")
 
 
@@ -102,6 +104,7 @@ class PlannedDeletion:
     versions: int | None
     points: int | None
     more_points: bool
+    contents: MovedContents
 
     def counts(self) -> Iterator[str]:
         """Return how much of each there is, in words."""
@@ -120,15 +123,25 @@ class PlannedDeletion:
             yield f"{counted(count, 'reference')} to it"
 
 
+def moved_words(contents: MovedContents) -> str:
+    """Return where what is in a deleted glossary group or domain is moved, and what that is."""
+    place = "the top level" if contents.above is None else line(contents.above.name)
+    names = ", ".join(line(urn.name) for urn in contents.urns[:_MOST_NAMED])
+    more = len(contents.urns) - _MOST_NAMED
+    return f"{place}: {names}{f' and {more:,} more' if more > 0 else ''}"
+
+
 @dataclass(frozen=True, slots=True)
 class LifecycleState(SessionState):
     """The deprecation that the server has, as far as it was read, and what refers to the entity:
-    None before that is read, and if it cannot be; `is_read` tells these apart."""
+    None before that is read, and if it cannot be; `is_read` tells these apart. `moved` is what was
+    moved out of it before it was deleted."""
 
     stored: DeprecationFields = _NOT_DEPRECATED
     edges: "Edges | None" = None
     impact: "Impact | None" = None
     is_read: bool = False
+    moved: MovedContents = MovedContents(())
 
 
 class LifecycleSession(Session[LifecycleState]):
@@ -218,11 +231,14 @@ class LifecycleSession(Session[LifecycleState]):
         entity = await self.catalog.entity(self.urn)
         versions = await self._count_versions(tuple(entity.aspects))
         points, more = await self._count_points()
-        return PlannedDeletion(deletion, len(entity.aspects), versions, points, more)
+        contents = await self.catalog.move_contents(self.urn, dry_run=True)
+        return PlannedDeletion(deletion, len(entity.aspects), versions, points, more, contents)
 
     @action("Delete it permanently")
     async def delete(self) -> "Deletion":
-        """Delete the entity; nothing brings it back. See `Catalog.delete`."""
+        """Delete the entity; nothing brings it back. What is in a glossary group or domain is moved
+        out before. See `Catalog.delete` and `Catalog.move_contents`."""
+        self.replace(moved=await self._write("delete", self.catalog.move_contents(self.urn)))
         deletion = await self._write("delete", self.catalog.delete(self.urn))
         points = counted(deletion.points, "time series point")
         counts = f"{counted(deletion.versions, 'version')}, {points}"
@@ -230,6 +246,8 @@ class LifecycleSession(Session[LifecycleState]):
         if deletion.reference_count:
             references = counted(deletion.reference_count, "reference")
             kept = f" Kept: {references} from other entities."
+        if self.state.moved.urns:
+            kept += f" What was in it is moved to {moved_words(self.state.moved)}."
         self.say(f"{self.name} is deleted permanently: {counts}.{kept}")
         return deletion
 

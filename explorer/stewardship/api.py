@@ -45,7 +45,7 @@ from explorer.stewardship.drafting import (
     undocumented_requests,
 )
 from explorer.stewardship.feed import mark_read, read_feed
-from explorer.stewardship.glossary import apply_glossary, read_glossary
+from explorer.stewardship.glossary import apply_glossary, read_glossary, resolve_glossary
 from explorer.stewardship.labels import read_labelled
 from explorer.stewardship.propagation import propose_descriptions
 from explorer.stewardship.proposals import (
@@ -108,6 +108,7 @@ class AsyncStewardship:
     term_concept = of_catalog(read_term_concept)
     glossary = of_catalog(read_glossary)
     apply_glossary = of_catalog(apply_glossary)
+    resolve_glossary = of_catalog(resolve_glossary)
     labelled = of_catalog(read_labelled)
     feed = of_catalog(read_feed)
     mark_read = of_catalog(mark_read)
@@ -386,6 +387,7 @@ class Stewardship(SharedThreadFace):
     term_concept = blocking(AsyncStewardship.term_concept)
     glossary = blocking(AsyncStewardship.glossary)
     apply_glossary = blocking(AsyncStewardship.apply_glossary)
+    resolve_glossary = blocking(AsyncStewardship.resolve_glossary)
     labelled = blocking(AsyncStewardship.labelled)
     feed = blocking(AsyncStewardship.feed)
     mark_read = blocking(AsyncStewardship.mark_read)

@@ -9,6 +9,7 @@ not changed, and removed only on request.
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -21,11 +22,12 @@ from explorer.errors import (
     Conflict,
     Forbidden,
     InvalidInput,
+    InvalidUrn,
     NotFound,
     ServerFault,
 )
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
-from explorer.stewardship.yaml_document import load
+from explorer.stewardship.yaml_document import LinedText, load
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -82,7 +84,8 @@ class GlossaryEntry:
 
     `parent` and `domain` are URNs, empty for none. `owners` are `<URN> <ownership type>`, `links`
     `<address> <label>`, as in `Edit`. `source` and `relations` have the keys used in the file;
-    related terms are URNs.
+    related terms are URNs. `lines` has the lines of the file on which its owners and its domain
+    are.
     """
 
     urn: Urn
@@ -95,6 +98,7 @@ class GlossaryEntry:
     source: Mapping[str, str] = field(default_factory=dict)
     properties: Mapping[str, str] = field(default_factory=dict)
     relations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     @property
     def is_term(self) -> bool:
@@ -326,14 +330,14 @@ def parse_glossary(text: str) -> tuple[GlossaryEntry, ...]:
     Raises `InvalidInput`, with the position, for a file of another form: with unknown keys, missing
     names, or an entry that occurs twice.
     """
-    value = load(text)
+    value = load(text, has_lines=True)
     if not isinstance(value, dict):
         raise InvalidInput("it is not a glossary: it has no nodes and no terms")
     _check_keys(value, _OF_FILE, "the file")
     if str(value.get("version", "1")) != "1":
         raise InvalidInput(f"unknown version {value['version']!r}; it must be 1")
     reader = _GlossaryReader(value)
-    reader.read(value, "", (), _read_owners(value.get("owners"), "the file") or ())
+    reader.read(value, "", (), _read_owners(value.get("owners"), "the file") or {})
     return reader.entries()
 
 
@@ -343,17 +347,21 @@ class _GlossaryReader:
     def __init__(self, file: Mapping[str, Any]) -> None:
         defaults = {"source_ref": file.get("source"), "source_url": file.get("url")}
         self._defaults = {
-            key: default
+            key: str(default)
             for key, default in defaults.items()
             if isinstance(default, str) and default
         }
-        self._source = file.get("source_type") or "INTERNAL"
+        self._source = str(file.get("source_type") or "INTERNAL")
         self._found: list[tuple[GlossaryEntry, dict[str, Any], str]] = []
         self._paths: dict[str, str] = {}
         self._seen: set[str] = set()
 
     def read(
-        self, holder: Mapping[str, Any], parent: str, path: tuple[str, ...], above: tuple[str, ...]
+        self,
+        holder: Mapping[str, Any],
+        parent: str,
+        path: tuple[str, ...],
+        above: Mapping[str, int],
     ) -> None:
         """Read the content of the file or of a group; `above` are its owners."""
         for key, begin in (("nodes", _NODE), ("terms", _TERM)):
@@ -367,7 +375,7 @@ class _GlossaryReader:
                 self._read_one(item, begin, parent, path, above)
 
     def _read_one(
-        self, item: Any, begin: str, parent: str, path: tuple[str, ...], above: tuple[str, ...]
+        self, item: Any, begin: str, parent: str, path: tuple[str, ...], above: Mapping[str, int]
     ) -> None:
         inside = ".".join(path) or "the file"
         if not isinstance(item, dict):
@@ -383,21 +391,26 @@ class _GlossaryReader:
         if str(urn) in self._seen:
             raise InvalidInput(f"{urn} is in the file twice, the second time as {where}")
         self._seen.add(str(urn))
-        owners = _read_owners(item.get("owners"), where)
-        owners = above if owners is None else owners
+        own_owners = _read_owners(item.get("owners"), where)
+        owners = above if own_owners is None else own_owners
         properties = item.get("custom_properties") or {}
         if not isinstance(properties, dict):
             raise InvalidInput(f"custom_properties of {where} is not a mapping")
+        domain = _domain(_text(item.get("domain"), f"the domain of {where}"))
         entry = GlossaryEntry(
             urn,
             name,
             _text(item.get("description"), f"the description of {where}"),
             parent,
-            owners,
+            tuple(owners),
             tuple(_read_links(item.get("knowledge_links"), where)),
-            _domain(_text(item.get("domain"), f"the domain of {where}")),
+            domain,
             self._read_source(item, where) if begin == _TERM else {},
-            {str(key): _text(text, f"{key} of {where}") for key, text in properties.items()},
+            {
+                str(key): _text(_words_of(text), f"{key} of {where}")
+                for key, text in properties.items()
+            },
+            lines={**owners, domain: _line_of(item.get("domain"))},
         )
         self._found.append((entry, item, where))
         if begin == _TERM:
@@ -443,12 +456,22 @@ def _text(value: Any, where: str) -> str:
         case None:
             return ""
         case str():
-            return value
+            # Without its line.
+            return str(value)
         case bool():
             raise InvalidInput(f"{where} is read as {str(value).lower()}; put it in quotes")
         case int() | float():
             return str(value)
     raise InvalidInput(f"{where} is not text; put it in quotes")
+
+
+def _words_of(value: Any) -> Any:
+    """Return a truth value as it is usually written; any other value unchanged."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _line_of(value: Any) -> int:
+    return value.line if isinstance(value, LinedText) else 0
 
 
 def _texts(value: Any, where: str) -> tuple[str, ...]:
@@ -463,11 +486,11 @@ def _domain(text: str) -> str:
     return text if not text or text.startswith(_DOMAIN) else f"{_DOMAIN}{text}"
 
 
-def _read_owners(value: Any, where: str) -> tuple[str, ...] | None:
-    """Return the owners in the file, or `None` if it does not give any."""
+def _read_owners(value: Any, where: str) -> dict[str, int] | None:
+    """Return the owners in the file, each with its line, or `None` if it does not give any."""
     if value is None:
         return None
-    owners: list[str] = []
+    owners: dict[str, int] = {}
     for element in value if isinstance(value, list) else [value]:
         if not isinstance(element, dict):
             raise InvalidInput(f"the owners of {where} are neither users nor groups")
@@ -476,10 +499,11 @@ def _read_owners(value: Any, where: str) -> tuple[str, ...] | None:
             element.get("typeUrn") or element.get("type"), f"the type of the owners of {where}"
         )
         for key, begin in (("users", _USER), ("groups", _GROUP)):
-            for who in _texts(element.get(key), f"the owners of {where}"):
-                urn = who if who.startswith((_USER, _GROUP)) else f"{begin}{who}"
-                owners.append(f"{urn} {kind or _DEFAULT_KIND}")
-    return tuple(dict.fromkeys(owners))
+            names = _texts(element.get(key), f"the owners of {where}")
+            for name, who in zip(names, element.get(key) or (), strict=True):
+                urn = name if name.startswith((_USER, _GROUP)) else f"{begin}{name}"
+                owners.setdefault(f"{urn} {kind or _DEFAULT_KIND}", _line_of(who))
+    return owners
 
 
 def _read_links(value: Any, where: str) -> Iterator[str]:
@@ -491,6 +515,64 @@ def _read_links(value: Any, where: str) -> Iterator[str]:
         if not url or any(map(str.isspace, url)):
             raise InvalidInput(f"{url!r} of {where} is not an address; write spaces in it as %20")
         yield f"{url} {_text(link.get('label'), f'a label of {where}')}"
+
+
+async def resolve_glossary(
+    catalog: "AsyncCatalog", file: Iterable[GlossaryEntry], present: Iterable[GlossaryEntry]
+) -> tuple[tuple[GlossaryEntry, ...], list[tuple[GlossaryChange, str]]]:
+    """Return the entries of a file with the domains and owners that it gives by name, and the
+    changes that are refused, because the catalog has no such domain or owner: each with the line
+    and the reason. The entries are returned without what is refused.
+
+    What an entry in the catalog has already is not looked up. A few requests, and two for each name
+    that is no id.
+
+    Example: `steward.resolve_glossary(entries, steward.glossary())`
+    """
+    entries = tuple(file)
+    present_by_urn = {str(entry.urn): entry for entry in present}
+    texts: dict[str, None] = {}
+    for entry in entries:
+        before = present_by_urn.get(str(entry.urn), GlossaryEntry(entry.urn, ""))
+        owners = [owner for owner in entry.owners if owner not in before.owners]
+        texts |= dict.fromkeys(owner.rpartition(" ")[0] for owner in owners)
+        if entry.domain and entry.domain != before.domain:
+            texts[entry.domain] = None
+    found = {text: await _find_named(catalog, text) for text in texts}
+    resolved, refused = [], list[tuple[GlossaryChange, str]]()
+
+    def refuse(entry: GlossaryEntry, what: GlossaryWhat, text: str, why: str) -> None:
+        line = f"line {entry.lines[text]}: " if entry.lines.get(text) else ""
+        refused.append((GlossaryChange(entry, what, "", text), f"{line}{why}"))
+
+    for entry in entries:
+        owners = []
+        for owner in entry.owners:
+            who, _, kind = owner.rpartition(" ")
+            urn, why = found.get(who, (who, ""))
+            if why:
+                refuse(entry, "owners", owner, why)
+            else:
+                owners.append(f"{urn} {kind}")
+        domain, why = found.get(entry.domain, (entry.domain, ""))
+        if why:
+            refuse(entry, "domain", entry.domain, why)
+        resolved.append(replace(entry, owners=tuple(owners), domain="" if why else domain))
+    return tuple(resolved), refused
+
+
+async def _find_named(catalog: "AsyncCatalog", text: str) -> tuple[str, str]:
+    """Return the URN of an entity that a file names by URN, id or name, and an empty text; or why
+    there is none."""
+    kind, _, name = text.removeprefix("urn:li:").partition(":")
+    with suppress(InvalidUrn):
+        urn = Urn.parse(text)
+        if (await catalog.entities([urn], ("status",)))[urn].exists:
+            return text, ""
+    try:
+        return str(await catalog.urn_of(name, kind)), ""
+    except (NotFound, InvalidInput) as error:
+        return text, str(error)
 
 
 def compare_glossary(

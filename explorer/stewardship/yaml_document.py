@@ -9,7 +9,7 @@ space before comments, and line ends. PyYAML reads YAML 1.1, as dbt does.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import yaml
 
@@ -38,14 +38,39 @@ _KEPT: Final = "+"
 _STEP: Final = 2
 
 
-def load(text: str) -> Any:
-    """Parse a YAML text; aliases become copies of their anchors.
+class LinedText(str):
+    """Text with the line of a file that it is on, 0 if unknown."""
+
+    line: int
+
+    def __new__(cls, text: str, line: int = 0) -> Self:
+        """Return the text with its line."""
+        lined = super().__new__(cls, text)
+        lined.line = line
+        return lined
+
+
+class _LinedLoader(_Loader):  # type: ignore[misc]
+    """Loads texts as `LinedText`."""
+
+
+def _construct_text(loader: Any, node: yaml.ScalarNode) -> LinedText:
+    return LinedText(loader.construct_scalar(node), node.start_mark.line + 1)
+
+
+_LinedLoader.add_constructor("tag:yaml.org,2002:str", _construct_text)
+
+
+def load(text: str, *, has_lines: bool = False) -> Any:
+    """Parse a YAML text; aliases become copies of their anchors. With `has_lines`, texts are
+    `LinedText`.
 
     Raises `InvalidInput` for text that is not YAML, has custom tags, or whose aliases make it far
     larger than its text.
     """
     try:
-        value = yaml.load(text.removeprefix("\ufeff"), Loader=_Loader)  # noqa: S506 - a safe loader
+        loader = _LinedLoader if has_lines else _Loader
+        value = yaml.load(text.removeprefix("\ufeff"), Loader=loader)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, ValueError, RecursionError, UnicodeError) as error:
         raise InvalidInput(f"it is not valid YAML: {_reason(error)}") from None
     return _copy_value(value, [_MOST_VALUES], 0)

@@ -1138,9 +1138,16 @@ def trend_report(trend: "CoverageTrend") -> Report:
     return Report(trend_table(trend), page, document, "days", remarks=remarks)
 
 
-def glossary_report(changes: "Sequence[GlossaryChange]") -> Report:
-    """Return the changes of a glossary, and totals."""
-    return Report(glossary_table(changes), remarks=glossary_sentences(changes))
+def glossary_report(
+    changes: "Sequence[GlossaryChange]", refused: "Sequence[tuple[GlossaryChange, str]]" = ()
+) -> Report:
+    """Return the changes of a glossary, totals, and changes that cannot be made, with reasons."""
+    notes = _glossary_errors(refused)
+    return Report(glossary_table(changes), notes=notes, remarks=glossary_sentences(changes))
+
+
+def _glossary_errors(refused: "Sequence[tuple[GlossaryChange, str]]") -> list[str]:
+    return [f"error: {change.what} of {change.entry.urn}: {why}" for change, why in refused]
 
 
 def glossary_outcome_report(
@@ -1153,7 +1160,7 @@ def glossary_outcome_report(
         for change, why in outcome.failed
     ]
     document = {"dry_run": dry_run, "changes": to_objects(table), "failed": failed}
-    notes = [f"error: {change.what} of {change.entry.urn}: {why}" for change, why in outcome.failed]
+    notes = _glossary_errors(outcome.failed)
     return Report(table, None, document, notes=notes, remarks=glossary_sentences(changes))
 
 

@@ -98,6 +98,29 @@ def test_a_dry_run_of_a_hard_deletion_says_what_goes(shop: Run, tables: Any) -> 
     assert not exists(shop, urn)
 
 
+@pytest.mark.parametrize(("kind", "entity"), [("domain", "domain"), ("group", "glossaryNode")])
+def test_what_is_in_a_deleted_domain_or_group_is_moved_to_where_it_is_found(
+    shop: Run, kind: str, entity: str
+) -> None:
+    def new(name: str, above: str = "") -> str:
+        inside = ("--in", above) if above else ()
+        urn: str = shop("new", kind, name, *inside, "--json").json["urn"]
+        return urn
+
+    top = new(f"Top {kind}")
+    middle = new(f"Middle {kind}", top)
+    child = new(f"Child {kind}", middle)
+    planned = shop("delete", middle, "--hard", "--dry-run")
+    assert f"to be moved to {top.rpartition(':')[2]}: {child.rpartition(':')[2]}" in planned.err
+    gone = shop("delete", middle, "--hard", "--yes", "--json").json["deleted"][0]
+    assert (gone["moved"], gone["moved_to"]) == ([child], top)
+    assert "What was in it is moved to the top level" in shop("delete", top, "--hard", "--yes").err
+    field = "parentDomain" if kind == "domain" else "parentNode"
+    at_top = shop("search", "--filter", f"type:{entity} NOT {field}:*", "--urns").out
+    assert child in at_top.splitlines()
+    shop("delete", child, "--hard", "--yes")
+
+
 def test_nobody_to_be_asked_is_exit_2_and_nothing_goes(shop: Run, tables: Any) -> None:
     ran = shop("delete", *tables, "--hard")
     assert (ran.code, "give --yes" in ran.err) == (2, True), ran

@@ -11,7 +11,7 @@ from tests.client.malformed import CALLS, run, served
 from tests.client.test_read_only import ELSEWHERE
 
 # Made of other calls, or calling nobody.
-MADE_OF_OTHERS = ELSEWHERE | {"record", "folder", "remove", "known_as"}
+MADE_OF_OTHERS = ELSEWHERE | {"record", "folder", "remove", "known_as", "move_contents"}
 
 
 @pytest.mark.nightly

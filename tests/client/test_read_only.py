@@ -66,6 +66,7 @@ WRITES = {
     "new": lambda c: c.new("tag", "Uncreated"),
     "rename": lambda c: c.rename("urn:li:tag:another", "Renamed"),
     "move": lambda c: c.move("urn:li:glossaryTerm:Held", "urn:li:glossaryNode:held"),
+    "move_contents": lambda c: c.move_contents("urn:li:glossaryNode:filled"),
 }
 READS = {
     *("abilities", "info", "search", "facets", "counts", "autocomplete", "suggest", "browse"),
@@ -112,6 +113,9 @@ def write_what_is_asked_about(address: Any) -> None:
         catalog.put("urn:li:glossaryTerm:Held", "status", {"removed": False})
         group = {"definition": "", "name": "Held"}
         catalog.put("urn:li:glossaryNode:held", "glossaryNodeInfo", group)
+        catalog.put("urn:li:glossaryNode:filled", "glossaryNodeInfo", group)
+        inside = group | {"termSource": "INTERNAL", "parentNode": "urn:li:glossaryNode:filled"}
+        catalog.put("urn:li:glossaryTerm:Inside", "glossaryTermInfo", inside)
         catalog.put("urn:li:corpuser:another", "status", {"removed": False})
 
 

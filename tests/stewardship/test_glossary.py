@@ -165,6 +165,12 @@ def test_a_file_that_cannot_be_read_says_where(text: Any, why: Any) -> None:
         parse_glossary(text)
 
 
+def test_an_unquoted_truth_value_of_a_property_is_read_as_it_is_written() -> None:
+    text = "terms: [{name: a, custom_properties: {is_secret: true, since: 2021}}]"
+    (entry,) = parse_glossary(text)
+    assert entry.properties == {"is_secret": "true", "since": "2021"}
+
+
 @pytest.fixture
 def catalog(tmp_path: Path) -> Iterator[Catalog]:
     with serving_catalog(tmp_path) as url, Catalog(url) as found:
@@ -183,6 +189,37 @@ def test_a_file_fills_an_empty_catalog_and_one_undo_empties_it(catalog: Catalog)
     )
     catalog.undo_save()
     assert steward.glossary() == ()
+
+
+def test_what_a_file_names_is_found_by_its_name_or_refused_with_its_line(catalog: Catalog) -> None:
+    steward = Stewardship(catalog)
+    catalog.put("urn:li:domain:8f1c", "domainProperties", {"name": "Sales EU"})
+    catalog.put("urn:li:corpuser:nw", "corpUserInfo", {"active": True, "displayName": "Nina"})
+    text = """\
+source: DataHub
+owners: {users: [nw]}
+terms:
+  - name: Net
+    domain: "Sales EU"
+    owners:
+      - users: [Nina, nobody]
+  - name: Gross
+    domain: "Marketing Nowhere"
+"""
+    present = steward.glossary()
+    entries, refused = steward.resolve_glossary(parse_glossary(text), present)
+    assert [entry.domain for entry in entries] == ["urn:li:domain:8f1c", ""]
+    assert {entry.owners for entry in entries} == {("urn:li:corpuser:nw DEVELOPER",)}
+    assert [(change.what, why.partition(":")[0]) for change, why in refused] == [
+        ("owners", "line 7"),
+        ("domain", "line 9"),
+    ]
+    outcome = steward.apply_glossary(compare_glossary(entries, present))
+    assert (len(outcome.edits), outcome.failed) == (2, [])
+    # What an entry has already is not asked for, whether it is there or not.
+    catalog.put(f"{TERM}Gross", "domains", {"domains": ["urn:li:domain:Marketing Nowhere"]})
+    _, refused = steward.resolve_glossary(parse_glossary(text), steward.glossary())
+    assert [change.what for change, _ in refused] == ["owners"]
 
 
 def test_what_the_file_says_otherwise_is_written_and_what_it_lacks_stays(catalog: Catalog) -> None:

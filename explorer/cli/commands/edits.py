@@ -632,7 +632,8 @@ Examples
   catalog delete URN --hard
   catalog search tmp_ --urns | catalog delete - --hard --yes
 
-References from other entities to a deleted entity are kept.
+References from other entities to a deleted entity are kept. What is in a deleted domain or glossary
+group is moved to the one above it, or to the top level.
 
 \b
 --json prints an object:
@@ -640,7 +641,8 @@ References from other entities to a deleted entity are kept.
   deleted  with --soft: urn, was_removed, removed, written
            with --hard: urn, done, versions, points, references (number),
            referenced_by (urn, aspect, relationship); null for what the
-           server does not return
+           server does not return; moved (URNs) and moved_to, if something
+           was in it
   failed   urn, error
 """
 
@@ -969,8 +971,11 @@ def diff_glossary(
 
     entries = documentation.read_glossary(file)
     with target.open() as catalog:
-        changes = compare_glossary(entries, Stewardship(catalog).glossary(), retire=retire)
-    show(glossary_report(changes), shown_as)
+        steward = Stewardship(catalog)
+        present = steward.glossary()
+        entries, refused = steward.resolve_glossary(entries, present)
+        changes = compare_glossary(entries, present, retire=retire)
+    show(glossary_report(changes, refused), shown_as)
 
 
 @glossary.command("import", epilog=_GLOSSARY_IMPORT_EPILOG)
@@ -1001,11 +1006,15 @@ def import_glossary(
     entries = documentation.read_glossary(file)
     with target.open() as catalog:
         glossary_session = GlossarySession(catalog.core)
-        changes = compare_glossary(entries, Stewardship(catalog).glossary(), retire=retire)
+        steward = Stewardship(catalog)
+        present = steward.glossary()
+        entries, refused = steward.resolve_glossary(entries, present)
+        changes = compare_glossary(entries, present, retire=retire)
         outcome = GlossaryOutcome()
         if not dry_run:
             edits.keep_journal(catalog)
             outcome = catalog.wait(glossary_session.import_changes(changes))
+        outcome.failed[:0] = refused
     show(glossary_outcome_report(changes, outcome, dry_run=dry_run), shown_as)
     if dry_run:
         note("dry run: nothing was written")
