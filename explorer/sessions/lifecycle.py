@@ -22,6 +22,7 @@ _ASPECT: Final = "deprecation"
 _MOST_REFERENCES: Final = 1_000
 _MOST_POINTS: Final = 1_000
 _MOST_NAMED: Final = 5
+_NOTHING_MOVED: Final = MovedContents(())
 _T = TypeVar("_T")
 
 
@@ -141,7 +142,7 @@ class LifecycleState(SessionState):
     edges: "Edges | None" = None
     impact: "Impact | None" = None
     is_read: bool = False
-    moved: MovedContents = MovedContents(())
+    moved: MovedContents = _NOTHING_MOVED
 
 
 class LifecycleSession(Session[LifecycleState]):
