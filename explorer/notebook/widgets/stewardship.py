@@ -6,11 +6,11 @@ stored in the file of the changeset at once.
 """
 
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from weakref import WeakValueDictionary
 
 import traitlets
@@ -30,6 +30,7 @@ from explorer.notebook.widgets.base import (
     running_cell,
 )
 from explorer.notebook.widgets.editor import UNDO, DraftEditor, WidgetDraft, Writing
+from explorer.sessions.base import Session
 from explorer.sessions.editing import READ_ONLY
 from explorer.sessions.review import OWN_TEXT, Decision, ReviewSession, ReviewState
 from explorer.sessions.worklist import WorklistSession
@@ -38,7 +39,7 @@ from explorer.stewardship.staging import STATES
 from explorer.views import stewardship as views
 from explorer.views.journal import catalog_place, saved_sentence
 from explorer.views.parts import Difference, Fold, Part, Title
-from explorer.views.table import places_for, to_frame
+from explorer.views.table import Table, places_for, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,16 +51,71 @@ if TYPE_CHECKING:
     from explorer.stewardship.staging import ReviewState as ItemState
     from explorer.stewardship.worklist import Item, Key, Worklist
 
-_T = TypeVar("_T")
+_SessionT = TypeVar("_SessionT", bound=Session[Any])
 
 _ROWS = 100
 _CELL = 300
 _PASSED = "All that is left was passed over."
 
 
-class WorklistPages:
-    """What the pages of a worklist show of its session, and the editor of its texts, which goes
-    from one to the next. Its methods can be called from any thread and do not block."""
+class ListPages(Generic[_SessionT]):
+    """What the pages of a list show of its session. Its methods can be called from any thread and
+    do not block."""
+
+    def __init__(
+        self, catalog: "Catalog", session: _SessionT, show: Callable[[str, Any], None]
+    ) -> None:
+        self.lock = threading.RLock()
+        self.catalog, self.session, self.show = catalog, session, show
+        self.asking = ExplorerRequests(catalog, self.lock, show)
+
+    def draw(self) -> None:
+        """Show everything."""
+        raise NotImplementedError
+
+    def _do(
+        self,
+        step: Callable[[], Coroutine[Any, Any, Any]],
+        then: Callable[[Any], None] = lambda _: None,
+        kind: "Kind" = "draft",
+        activity: str = "",
+    ) -> None:
+        """Take a step of the session, and wait for what it does in the background, apart."""
+
+        def settle(catalog: "Catalog") -> None:
+            catalog.wait(self.session.settle())
+
+        def finish(outcome: Any) -> None:
+            then(outcome)
+            self.draw()
+            self.asking.ask("sync", "", settle, lambda _: None, in_turn=True)
+
+        self.asking.ask(kind, activity, lambda catalog: catalog.wait(step()), finish, in_turn=True)
+
+    def _page_of(
+        self, table: Table, at: int, row_state: Callable[[int], Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """Return the page of a table that has a row, each with what `row_state` says of it."""
+        start = at - at % _ROWS
+        visible = places_for("people", table.columns)
+        page = range(start, min(start + _ROWS, len(table.rows)))
+        return {
+            "columns": [table.columns[place].title for place in visible],
+            "numbers": [table.columns[place].dtype == "int64" for place in visible],
+            "start": start,
+            "listed": len(table.rows),
+            "rows": [
+                {
+                    **row_state(row),
+                    "cells": [_cell_text(table.rows[row][place]) for place in visible],
+                }
+                for row in page
+            ],
+        }
+
+
+class WorklistPages(ListPages[WorklistSession]):
+    """The pages of a worklist, and the editor of its texts, which goes from one to the next."""
 
     def __init__(
         self,
@@ -67,10 +123,7 @@ class WorklistPages:
         worklist: "Worklist",
         show: Callable[[str, Any], None],
     ) -> None:
-        self.lock = threading.RLock()
-        self.catalog, self.show = catalog, show
-        self.session = WorklistSession(catalog.core, worklist=worklist)
-        self.asking = ExplorerRequests(catalog, self.lock, show)
+        super().__init__(catalog, WorklistSession(catalog.core, worklist=worklist), show)
         self.writing = Writing(catalog, self.asking, show, self.update_page)
         self._passed: set[Key] = set()
         self._saving: Key | None = None
@@ -135,7 +188,8 @@ class WorklistPages:
             message = self.session.state.message
             self.show("said", message.sentence if message is not None else "")
 
-        self._do(self.session.look_again, then, "checking for changes by others …")
+        activity = "checking for changes by others …"
+        self._do(self.session.look_again, then, activity=activity)
 
     def type(self, typed: Any) -> None:
         """Store the text of a draft from a page."""
@@ -170,37 +224,18 @@ class WorklistPages:
 
         self._do(go_on, then)
 
-    def _do(
-        self,
-        step: Callable[[], Coroutine[Any, Any, _T]],
-        then: Callable[[_T], None] = lambda _: None,
-        activity: str = "",
-    ) -> None:
-        """Take a step of the session; what it changes is drawn by then."""
-        self.asking.ask("draft", activity, lambda catalog: catalog.wait(step()), then, in_turn=True)
-
     def _page_state(self) -> dict[str, Any]:
         state = self.session.state
-        start = state.at - state.at % _ROWS
-        table = views.worklist_table(state.worklist)
-        visible = places_for("people", table.columns)
         item = state.current
-        page = [*enumerate(state.listed)][start : start + _ROWS]
+
+        def row_state(at: int) -> dict[str, Any]:
+            urn, path = state.listed[at].key
+            return {"at": at, "draft": path in self.writing.places(urn)}
+
         return {
+            **self._page_of(views.worklist_table(state.worklist), state.at, row_state),
             "progress": state.progress,
             "nothing": state.instead,
-            "columns": [table.columns[n].title for n in visible],
-            "numbers": [table.columns[n].dtype == "int64" for n in visible],
-            "start": start,
-            "listed": len(state.listed),
-            "rows": [
-                {
-                    "at": n,
-                    "draft": listed.key[1] in self.writing.places(listed.urn),
-                    "cells": [_cell_text(table.rows[n][column]) for column in visible],
-                }
-                for n, listed in page
-            ],
             "now": state.at,
             "title": line(_item_title(item), _CELL) if item else "",
             "facts": [*views.item_sentences(item, state.worklist.days)] if item else [],
@@ -368,9 +403,8 @@ class ReviewDrafts(DraftEditor):
         return Drafts.of_changeset(self._session.changeset.id)
 
 
-class ReviewPages:
-    """What the pages of a review show of its session, and the editor of its texts. Its methods can
-    be called from any thread and do not block."""
+class ReviewPages(ListPages[ReviewSession]):
+    """The pages of a review, and the editor of its texts."""
 
     def __init__(
         self,
@@ -378,10 +412,7 @@ class ReviewPages:
         changeset: "StagedChangeset",
         show: Callable[[str, Any], None],
     ) -> None:
-        self.lock = threading.RLock()
-        self.catalog, self.show = catalog, show
-        self.session = ReviewSession(catalog.core, changeset)
-        self.asking = ExplorerRequests(catalog, self.lock, show)
+        super().__init__(catalog, ReviewSession(catalog.core, changeset), show)
         self.drafts = ReviewDrafts(self, self.asking)
         self.only: ItemState | Literal[""] = ""
         self._shown = self.session.state
@@ -509,24 +540,6 @@ class ReviewPages:
         del saved
         self.draw()
 
-    def _do(
-        self,
-        step: Callable[[], Coroutine[Any, Any, Any]],
-        then: Callable[[Any], None] = lambda _: None,
-        kind: "Kind" = "draft",
-    ) -> None:
-        """Take a step of the session, and wait for what it does in the background, apart."""
-
-        def settle(catalog: "Catalog") -> None:
-            catalog.wait(self.session.settle())
-
-        def finish(outcome: Any) -> None:
-            then(outcome)
-            self.draw()
-            self.asking.ask("sync", "", settle, lambda _: None, in_turn=True)
-
-        self.asking.ask(kind, "", lambda catalog: catalog.wait(step()), finish, in_turn=True)
-
     def _follow(self, state: ReviewState) -> None:
         """Show a new state of the session, on the client's thread."""
         before, self._shown = self._shown, state
@@ -553,37 +566,28 @@ class ReviewPages:
         counts = state.counts
         listed = self.items()
         at = next((at for at, item in enumerate(listed) if item.number == state.number), 0)
-        start = at - at % _ROWS
-        items = listed[start : start + _ROWS]
-        table = views.review_table(items)
-        visible = places_for("people", table.columns)
         cannot_write = self.catalog.read_only or state.foreign
+
+        def row_state(at: int) -> dict[str, Any]:
+            item = listed[at]
+            draft = self.drafts.has_draft(item)
+            return {"number": item.number, "state": item.state, "draft": draft}
+
         return {
+            **self._page_of(views.review_table(listed), at, row_state),
             "title": line(changeset.title, _CELL),
             "shared": self._describe_sync(),
             "foreign": line(state.foreign, _CELL),
             "imports": views.IMPORTS,
             "place": line(catalog_place(self.catalog.address), _CELL),
-            "columns": [table.columns[place].title for place in visible],
             "counts": [[name, counts[name]] for name in STATES if counts.get(name)],
             "total": len(state.items),
             "only": self.only,
-            "start": start,
-            "listed": len(listed),
             "open": counts.get("open", 0),
             "accepted": counts.get("accepted", 0),
             "typed": sum(map(self.drafts.has_draft, state.items)),
             "why_not": state.actions["write"].why_not if cannot_write else "",
             "writing": state.work is not None,
-            "rows": [
-                {
-                    "number": item.number,
-                    "state": item.state,
-                    "draft": self.drafts.has_draft(item),
-                    "cells": [line(str(row[place] or ""), _CELL) for place in visible],
-                }
-                for item, row in zip(items, table.rows, strict=True)
-            ],
         }
 
     def _describe_sync(self) -> str:
