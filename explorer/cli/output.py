@@ -271,7 +271,11 @@ def print_table(table: Table, console: Console | None = None) -> None:
             console.print(rich_table)
             for at in below:
                 if text := _format_cell(row[at], table.columns[at]):
-                    console.print(Text("  ") + text, no_wrap=True, overflow="ellipsis")
+                    below_row = Padding(text, _INDENT)
+                    if table.columns[at].folds:
+                        console.print(below_row, overflow="fold")
+                    else:
+                        console.print(below_row, no_wrap=True, overflow="ellipsis")
             rich_table = _frame_table(table, positions, widths, has_headings=False)
     if not below:
         console.print(rich_table)

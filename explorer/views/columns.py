@@ -560,6 +560,7 @@ def page_columns(schema: "Schema") -> Table:
             "replaced",
             read=lambda row: f"from ingestion: {row.replaced}" if row.replaced else "",
             is_below=True,
+            folds=True,
             style="dim",
         ),
     )

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from explorer.client.display import counted, moment
+from explorer.client.display import counted, line, moment
 from explorer.client.records import ValueChange, difference
 from explorer.metadata.aspects import AuditStamp, moment_of
 from explorer.metadata.fieldpath import ColumnPaths, FieldPath
@@ -20,7 +20,7 @@ from explorer.views.diff import (
     text_diff,
     value_diff,
 )
-from explorer.views.parts import Difference, Fitted, Report, ReportPart
+from explorer.views.parts import Difference, Fitted, Prose, Report, ReportPart
 from explorer.views.table import TIME, Audience, Table, TableColumn, attributes, json_text
 from explorer.views.text import Piece, join_pieces, text_line
 
@@ -563,7 +563,7 @@ def steps_report(
     for step in steps:
         pieces = _stamp_pieces(step.version.created, names)
         label = join_pieces([*pieces, (step.aspect, "bold"), step.label])
-        narrow += [text_line(*label, is_cut=True), text_line("  ", step.summary, wraps=True)]
+        narrow += [text_line(*label, is_cut=True), Prose(line(step.summary))]
     document = {
         "urn": str(urn),
         "total": total,

@@ -13,7 +13,7 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import display_name, singular
 from explorer.metadata.urn import Urn
 from explorer.views.parts import Fitted, Report, ReportPart
-from explorer.views.table import TIME, Table, TableColumn, attributes, join_names
+from explorer.views.table import TIME, Table, TableColumn, attributes, join_names, to_objects
 from explorer.views.text import EDITED, TextLine, text_line
 from explorer.views.tree import draw_tree
 
@@ -406,6 +406,7 @@ _RESULT_COLUMNS: Final[Sequence[TableColumn[ResultRow]]] = (
     TableColumn("platform", max_width=12),
     TableColumn("description", audience="programs"),
     TableColumn("edited", None, lambda row: row.is_edited, "programs"),
+    *attributes("score", "reason", "lacks", audience="objects"),
     TableColumn("matched", None, lambda row: row.matched_fields, "programs"),
 )
 
@@ -434,7 +435,10 @@ def search_report(
         "total": page.total,
         "corrected": page.corrected,
         "complete": page.complete,
-        "hits": [_result_value(row) for row in rows],
+        "hits": [
+            {**value, "matched": [_match_value(match) for match in row.matched]}
+            for value, row in zip(to_objects(table), rows, strict=True)
+        ],
         "facets": {
             facet.name: {value.value: value.count for value in facet.values}
             for facet in page.facets
@@ -453,23 +457,8 @@ def search_report(
     return Report(table, parts, document, urns=urns, notes=tuple(notes), is_complete=True)
 
 
-def _result_value(row: ResultRow) -> dict[str, object]:
-    return {
-        "urn": str(row.urn),
-        "name": row.name,
-        "type": row.urn.entity_type,
-        "kind": row.kind,
-        "platform": row.platform,
-        "description": row.description,
-        "edited": row.is_edited,
-        "score": row.score,
-        "reason": row.reason,
-        "lacks": list(row.lacks),
-        "matched": [
-            {"field": match.field, "value": match.value, "weight": match.weight}
-            for match in row.matched
-        ],
-    }
+def _match_value(match: MatchedField) -> dict[str, object]:
+    return {"field": match.field, "value": match.value, "weight": match.weight}
 
 
 def _explanations(rows: Sequence[ResultRow], start: int) -> Iterator[TextLine]:

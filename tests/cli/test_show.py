@@ -114,6 +114,12 @@ def test_a_column_below_its_row_and_one_of_bars(printed: Printed) -> None:
     ]
     out, _ = printed(Table(columns, [("a", 2, "Below."), ("b", 1, "")]), columns=26)
     assert out == f"name\na     {'█' * 20}\n  Below.\nb     {'█' * 10}\n"
+    long = "as long as it is"
+    for folds, lines in ((True, "  as long as\n  it is\n"), (False, "  as long as…\n")):
+        text = TableColumn("text", is_below=True, folds=folds)
+        assert (
+            printed(Table([columns[0], text], [("a", long)]), columns=13)[0] == f"name\na\n{lines}"
+        )
 
 
 def test_steps_go_on_below_where_there_is_no_room(printed: Printed) -> None:

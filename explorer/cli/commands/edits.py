@@ -587,11 +587,11 @@ def _plan_deprecation(fields: dict[str, Any] | None) -> "Change":
 
 
 def _show_deprecations(target: Target, urns: tuple[str, ...], *, as_json: bool) -> None:
-    from explorer.cli import output
     from explorer.cli.edits import finish, go_through, read_urn_arguments
     from explorer.cli.options import read_existing
-    from explorer.cli.output import print_json
+    from explorer.cli.output import show
     from explorer.views.journal import value_words
+    from explorer.views.parts import Report
     from explorer.views.table import Table, TableColumn
 
     deprecations: list[tuple[Entity, dict[str, Any] | None]] = []
@@ -602,19 +602,15 @@ def _show_deprecations(target: Target, urns: tuple[str, ...], *, as_json: bool) 
             deprecations.append((entity, _deprecation_of(entity)))
 
         done = go_through(read_urn_arguments(urns), read, catalog)
-    if as_json:
-        print_json(
-            [{"urn": str(entity.urn), "deprecation": fields} for entity, fields in deprecations]
-        )
-    elif deprecations:
-        columns = [
-            TableColumn("name", max_width=56, folds=True, style="bold"),
-            TableColumn("deprecation", folds=True),
-        ]
-        rows = [
-            (entity.urn.name, value_words("deprecation", fields)) for entity, fields in deprecations
-        ]
-        output.print_table(Table(columns, rows))
+    columns = [
+        TableColumn("name", max_width=56, folds=True, style="bold"),
+        TableColumn("deprecation", folds=True),
+    ]
+    rows = [
+        (entity.urn.name, value_words("deprecation", fields)) for entity, fields in deprecations
+    ]
+    document = [{"urn": str(entity.urn), "deprecation": fields} for entity, fields in deprecations]
+    show(Report(Table(columns, rows), document=document), "json" if as_json else None)
     finish(done)
 
 

@@ -206,27 +206,28 @@ def list_tokens(
     """
     import time
 
-    from explorer.cli.output import line_text, note, print_json, results
+    from explorer.cli.output import show
+    from explorer.views.table import Table, TableColumn
 
     now_millis = time.time_ns() // 1_000_000
     with _token_store(data_dir, store, token_file) as token_store:
         tokens, uses, place = token_store.tokens(), token_store.uses(), token_store.place
-    if as_json:
-        print_json([_as_json(entry, uses.get(entry.id), now_millis) for entry in tokens])
-        return
-    if not tokens:
-        note(line_text(f"no tokens in {place}"))
-        return
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("name", "actor", "role", "expires (UTC)", "last used", "state"):
-        table.add_column(heading, overflow="fold")
-    for entry in tokens:
-        times = (_minute(entry.expires_millis), _minute(uses.get(entry.id)))
-        cells = (entry.name, entry.actor, entry.role, *times, entry.state(now_millis))
-        table.add_row(*(line_text(cell) for cell in cells))
-    results().print(table)
+    def last_used(entry: "Token") -> int | None:
+        return uses.get(entry.id)
+
+    columns: Sequence[TableColumn[Token]] = (
+        *(TableColumn(name, folds=True) for name in ("name", "actor", "role")),
+        TableColumn("created", None, lambda entry: _time(entry.created_millis), "programs"),
+        TableColumn("expires", None, lambda entry: _maybe_time(entry.expires_millis), "programs"),
+        TableColumn("end", "expires (UTC)", lambda entry: _minute(entry.expires_millis), "people"),
+        TableColumn("revoked", None, lambda entry: _maybe_time(entry.revoked_millis), "programs"),
+        TableColumn("last_used", None, lambda entry: _maybe_time(last_used(entry)), "programs"),
+        TableColumn("used", "last used", lambda entry: _minute(last_used(entry)), "people"),
+        TableColumn("state", read=lambda entry: entry.state(now_millis)),
+    )
+    table = Table.from_records(tokens, columns)
+    show(table, "json" if as_json else None, empty=f"no tokens in {place}")
 
 
 @token.command()
@@ -402,17 +403,8 @@ def _user(text: str) -> str:
     return str(urn)
 
 
-def _as_json(one: "Token", used_millis: int | None, now_millis: int) -> dict[str, str | None]:
-    return {
-        "name": one.name,
-        "actor": one.actor,
-        "role": one.role,
-        "created": _time(one.created_millis),
-        "expires": None if one.expires_millis is None else _time(one.expires_millis),
-        "revoked": None if one.revoked_millis is None else _time(one.revoked_millis),
-        "last_used": None if used_millis is None else _time(used_millis),
-        "state": one.state(now_millis),
-    }
+def _maybe_time(millis: int | None) -> str | None:
+    return None if millis is None else _time(millis)
 
 
 def _until(millis: int | None) -> str:
