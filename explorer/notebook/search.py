@@ -43,7 +43,6 @@ from explorer.views.search import (
     search_table,
 )
 from explorer.views.table import Table, TableColumn, attributes, places_for, to_frame
-from explorer.views.text import EDITED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,6 +114,9 @@ def _make_folder(page: BrowsePage, entity_type: str, catalog: "SearchCatalog") -
     """Return the page with its path and catalog."""
     return BrowsedFolder(**values_of(page), entity_type=entity_type, catalog=catalog)
 
+
+EDITED = "✎"
+"""The mark before an edited text that replaces the ingested one."""
 
 _MOST_VALUES = 6
 _HEADERS = (*("name", "type", "platform", "rows", "queries", "changed", "description", "matched"),)
