@@ -183,6 +183,14 @@ class SearchPage:
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
+    def only_complete(self) -> "SearchPage":
+        """Return the page without hits that have only most of the words: what is chosen from, or
+        changed as a whole, has all of them."""
+        if self.complete is None:
+            return self
+        hits = self.hits[: max(self.complete - self.start, 0)]
+        return dataclasses.replace(self, hits=hits, total=self.complete, complete=None)
+
     @property
     def end(self) -> int:
         """The position at which the next page starts."""

@@ -807,14 +807,16 @@ class SearchMethods(FilterMethods):
     ) -> SearchPage:
         """Return a page of the entities that match `text`, with the facets of the whole result.
 
-        Hits come best match first, or in the order of `sort`. All entity types are searched
-        unless `entity` names some. `filter` and `sort` accept text in the query language
-        (`explorer.query`), and conditions in `text`, as in `orders platform:snowflake`, are part
-        of the filter; a text that is no such query is searched for as it is. Soft-deleted entities
-        are left out unless the filter has a condition on `removed`. One request; a second if
-        nothing matches and the server suggests another spelling. Beyond the first 10,000 results,
-        those before the page are read first, 1,000 per request, unless the last call read them;
-        without a sort they follow in the server's own order.
+        Hits come best match first, or in the order of `sort`. All entity types are searched unless
+        `entity` names some. `filter` and `sort` accept text in the query language
+        (`explorer.query`), and conditions in `text`, as in `orders platform:snowflake`, are part of
+        the filter; a text that is no such query is searched for as it is. Where few entities have
+        all words, and where a question is asked, those that have most follow
+        (`SearchPage.complete`, `Hit.lacks`). Soft-deleted entities are left out unless the filter
+        has a condition on `removed`. One request; a second if nothing matches and the server
+        suggests another spelling. Beyond the first 10,000 results, those before the page are read
+        first, 1,000 per request, unless the last call read them; without a sort they follow in the
+        server's own order.
 
         A later call with the same `superseding` key cancels this one, which then raises
         `Superseded`.
@@ -930,7 +932,7 @@ class SearchMethods(FilterMethods):
         if not name.strip():
             raise InvalidInput("give a name or a URN")
         page = await self.search(name, entity=types or None, count=MOST_COMPARED)
-        entities = await self.summaries(hit.urn for hit in page)
+        entities = await self.summaries(hit.urn for hit in page.only_complete())
         return only_named(name, types, {urn: entity.name for urn, entity in entities.items()})
 
     def hits(
@@ -943,7 +945,7 @@ class SearchMethods(FilterMethods):
         page_size: int = _HITS,
         limit: int | None = None,
     ) -> Pager[Hit]:
-        """Return an iterator over all hits of a search, at most `limit`.
+        """Return an iterator over all hits of a search that have all words, at most `limit`.
 
         The hits of a text come best match first as far as the server can page by position (10,000
         with many servers), and after that in the server's own order. All entities (`*`) and sorted
@@ -1158,7 +1160,7 @@ class SearchMethods(FilterMethods):
         async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
             adapted = replace(query, types=types, filter=await self._adapt_filter(query.filter))
             reply = await self._connection.send(search_request(adapted, start, count))
-            portion = _portion(parse_search(reply, query.text))
+            portion = _portion(parse_search(reply, query.text).only_complete())
             return portion, start + portion.count
 
         return ByStart(ask, size)

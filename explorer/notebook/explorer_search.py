@@ -8,7 +8,7 @@ from explorer.client.display import counted, in_quotes, line
 from explorer.client.records import Suggestion
 from explorer.metadata.names import singular
 from explorer.notebook.markup import markdown_line_tree
-from explorer.notebook.search import EDITED, Question, SearchResults, make_results
+from explorer.notebook.search import Question, SearchResults, make_results
 from explorer.sessions.browse import Branch, Outline, OutlineRow
 from explorer.sessions.search import NO_NAMES, Results
 from explorer.views.chart import compact

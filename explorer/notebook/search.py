@@ -333,12 +333,12 @@ class SearchResults(ShownTable, SearchPage):
         yield Title(self._title(), self._count())
         if self.corrected:
             yield Say(f"no match for «{self.text}»; these are the results for «{self.corrected}»")
-        if loosened := loosened_label(self):
-            yield Say(loosened)
         question = self.question
         fault = condition_fault(self.text, question.catalog.registry) if question else None
         if fault is not None:
             yield Say(f"searched for as words, because it is no condition: {fault}")
+        if loosened := loosened_label(self):
+            yield Say(loosened)
         if not self.hits:
             if not self.total and fault is None and self._is_narrowed:
                 yield Say("remove a condition, or try fewer words")

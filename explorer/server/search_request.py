@@ -52,10 +52,11 @@ _BY_URN = (SortBy("urn"),)
 def begin_scroll(query: SearchQuery, token: str | None) -> SearchQuery:
     """Return the query for the page that follows a scroll id; `None` gives the first page.
 
-    Pages are ordered by the sort of the query, or by URN if it has none. Raises `InvalidInput` for
-    a text that is not a scroll id of this search.
+    Pages are ordered by the sort of the query, or by URN if it has none, and have only what has all
+    words: scripts scroll over what they change or delete. Raises `InvalidInput` for a text that is
+    not a scroll id of this search.
     """
-    begun = replace(query, sort=query.sort or _BY_URN)
+    begun = replace(query, sort=query.sort or _BY_URN, loosens=False)
     if token is None:
         return begun
     return replace(begun, after=unpack_scroll_id(_question_text(begun), token))

@@ -615,7 +615,8 @@ class LabelSession(Session[LabelState]):
         typed, types = text.strip(), _TYPES[self.kind]
         searched = self.catalog.search(typed or "*", entity=types, count=_MOST_OFFERS)
         completed = self._complete(typed)
-        first, page, uses = await asyncio.gather(completed, searched, self._read_uses())
+        first, found_page, uses = await asyncio.gather(completed, searched, self._read_uses())
+        page = found_page.only_complete()
         if not typed:
             by_use = sorted(uses, key=lambda urn: (-uses[urn], urn))
             first = tuple(str(u) for u in Urn.parse_all(by_use) if u.entity_type in types)

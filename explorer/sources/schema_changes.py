@@ -195,9 +195,11 @@ class NamedDatasets:
     def _find(self, name: str) -> "list[Entity]":
         key = name.casefold()
         if key not in self._entities:
-            hits = self._catalog.search(name, entity="dataset", count=_MOST_NAMESAKES)
+            page = self._catalog.search(name, entity="dataset", count=_MOST_NAMESAKES)
             urns = [
-                hit.urn for hit in hits if _last_name(hit.urn) == key or hit.urn.platform == _DBT
+                hit.urn
+                for hit in page.only_complete()
+                if _last_name(hit.urn) == key or hit.urn.platform == _DBT
             ]
             entities = self._catalog.entities(urns, _ASPECTS).values()
             self._entities[key] = [

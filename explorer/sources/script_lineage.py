@@ -144,8 +144,8 @@ def find_tables(catalog: Catalog, sql: str, dialect: str) -> CatalogTables:
     filter = Filter(((Criterion("platform", (platform_of(dialect),)),),))
     urns: dict[Urn, None] = {}
     for name in _names(sql, dialect):
-        hits = catalog.search(name, entity="dataset", filter=filter, count=_MOST_NAMESAKES)
-        for hit in hits:
+        page = catalog.search(name, entity="dataset", filter=filter, count=_MOST_NAMESAKES)
+        for hit in page.only_complete():
             if hit.urn.name.rpartition(".")[2].casefold() == name:
                 urns[hit.urn] = None
     return read_tables(catalog, list(urns))

@@ -243,7 +243,7 @@ async def similar_labels(
     Two requests where the search finds some; else two more, and one for each hundred labels. At
     most 500 labels are compared.
     """
-    page = await catalog.search(name, entity=types, count=_MOST_SIMILAR)
+    page = (await catalog.search(name, entity=types, count=_MOST_SIMILAR)).only_complete()
     if page.hits:
         entities = await catalog.summaries(hit.urn for hit in page)
         return {urn: entity.name for urn, entity in entities.items()}

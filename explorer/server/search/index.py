@@ -560,7 +560,7 @@ class SearchIndex:
     def _search(self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers) -> FoundPage:
         view = layers.view()
         plan = self._plan(resolved, view, layers)
-        loosened = self._loosen(plan, view, layers)
+        loosened = self._loosen(plan, view, layers) if query.loosens else None
         counted = plan if loosened is None else loosened.counted
         if query.facets and view.parts[0].searcher.num_docs >= _BIG:
             # Other threads can run while facets are counted, so it runs in parallel with the search

@@ -29,6 +29,9 @@ class SearchQuery:
     all types. The page is at most `count` entities from position `start` on. Removed entities are
     excluded unless `include_removed` is set or the filter has a criterion on `removed`.
 
+    With `loosens`, entities that have most of the words follow where few have all, or where the
+    text is a question.
+
     `also_counted` names structured-property fields to be counted as facets even if their settings
     do not show them as facets.
 
@@ -47,6 +50,7 @@ class SearchQuery:
     sort: tuple[SortBy, ...] = ()
     after: str | None = None
     also_counted: tuple[str, ...] = ()
+    loosens: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,11 +138,12 @@ def reason(ranking: tuple[Step, ...], at: int, strong: tuple[float, ...]) -> str
         return "it matches the search by other means than the words of these fields"
     match ranking[at]:
         case NameWritten():
-            return "a name is what was typed, in the same letters"
+            return "a name is what was typed"
         case HasWords(words=words, least=least):
             return f"it has {least} of {len(words)} words typed"
         case NameIs(joined=joined):
-            return "a name is what was typed" if joined else "it is what the URN names"
+            is_name = "a name is what was typed, but for case and signs"
+            return is_name if joined else "it is what the URN names"
         case NameBegins():
             return "a name begins with what was typed"
         case InName(words=words, least=least, exact=exact):

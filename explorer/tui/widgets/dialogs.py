@@ -637,7 +637,7 @@ async def entities_like(
         urns = [urn] if entity_type in (None, urn.entity_type) else []
     else:
         page = await catalog.search(typed, entity=entity_type, count=_FOUND)
-        urns = [hit.urn for hit in page]
+        urns = [hit.urn for hit in page.only_complete()]
     return entity_entries(urns, await catalog.summaries(urns), do, ENTITIES)
 
 
