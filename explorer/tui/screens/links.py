@@ -140,6 +140,7 @@ class LinksScreen(ListScreen[bool], SessionScreen[bool, LinkState]):
         with self._session.reporting("reading the links"):
             self.follow(LinkSession(await self._session.catalog(), self._urn, self._shown.links))
             await self.act("read")
+            self._read_names()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow actions on a link only where there is one, and edits only where the server is
