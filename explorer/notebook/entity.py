@@ -61,7 +61,6 @@ from explorer.notebook.lineage import (
 )
 from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import SchemaComparison, SchemaTable, schema_table
-from explorer.notebook.search import EDITED
 from explorer.notebook.timeseries import ProfileChart, UsageChart, Window, users_of
 from explorer.notebook.view import (
     NamedRecords,
@@ -101,6 +100,7 @@ from explorer.views.parts import (
 )
 from explorer.views.search import entities_table
 from explorer.views.table import TIME, Table, TableColumn, attributes, join_names, to_frame
+from explorer.views.text import EDITED
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -31,7 +31,6 @@ from explorer.notebook.explorer_search import (
 )
 from explorer.notebook.markup import markdown_line_tree, markdown_tree, parts_of
 from explorer.notebook.schema import earlier_note
-from explorer.notebook.search import EDITED
 from explorer.notebook.widgets.base import (
     EXPLORER_MODULE,
     EXPLORER_STYLE,
@@ -49,6 +48,7 @@ from explorer.views.drafts import unsaved_sentence
 from explorer.views.parts import Fold, Part, Say, Title
 from explorer.views.search import SORT_ORDERS, search_table
 from explorer.views.table import to_frame
+from explorer.views.text import EDITED
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -14,7 +14,6 @@ from explorer.client.entity import Entity
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import each, with_progress
-from explorer.notebook.search import EDITED
 from explorer.notebook.view import Shown, ShownTable, grid_parts, values_of
 from explorer.views.columns import (
     ColumnKnowledge,
@@ -25,6 +24,7 @@ from explorer.views.columns import (
 )
 from explorer.views.parts import Cell, Facts, Fold, Part, Prose, Say, Title
 from explorer.views.table import Table, attributes, to_frame
+from explorer.views.text import EDITED
 
 if TYPE_CHECKING:
     import pandas as pd
