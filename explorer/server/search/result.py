@@ -115,6 +115,8 @@ class Translator:
         self._parts = Parts(terms.schema, searcher, careful=careful)
         self._left_to_compare = _MOST_COMPARED
         self._known_words: dict[str, list[str]] = {}
+        self.listed_terms = 0
+        """How many terms the queries that were made list: those with a prefix, for each query."""
 
     def query(self, node: Node) -> tantivy.Query:
         """Return the tantivy query for the documents that match a node."""
@@ -369,6 +371,7 @@ class Translator:
     def _terms_of(self, name: str, texts: list[str]) -> tantivy.Query:
         if len(texts) == 1:
             return self._term(name, texts[0])
+        self.listed_terms += len(texts)
         return _Query.term_set_query(self._schema, name, texts)
 
     def _prefix_query(self, start: str) -> tantivy.Query:
@@ -386,6 +389,8 @@ class Translator:
 _ASCENDING = tantivy.Order.Asc
 # More values than a facet shows, because pending changes may move a shown value below others.
 LISTED_VALUES = 200
+# Of a term that a query lists: the text, and its part of what tantivy makes of all.
+_TERM_BYTES = 200
 
 # The sort key of a document: `analysis.order_key`, or `sort_keys.sort_key` in a sorted search.
 Key: TypeAlias = str
@@ -418,6 +423,11 @@ class IndexResult:
         self._steps: dict[int, tantivy.Query] = {}
         self._counts: dict[int, int] = {}
         self._total: int | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """Roughly how much memory the queries take."""
+        return _TERM_BYTES * self._translator.listed_terms
 
     def total(self) -> int:
         """Return the number of documents."""
@@ -865,7 +875,8 @@ class Plan:
         """Return roughly how much memory the plan takes, with what was counted for it so far."""
         counted = sum(map(len, self.__dict__.get("_counted", {}).values()))
         folders = sum(map(len, self._folders.values()))
-        return size_bytes(self.resolved.node) + _COUNT_BYTES * (counted + folders)
+        queries = sum(result.size_bytes for result in self._results)
+        return size_bytes(self.resolved.node) + queries + _COUNT_BYTES * (counted + folders)
 
     def document(self, document: FoundDocument) -> Document:
         """Return a document that was found; about 0.05 ms."""
