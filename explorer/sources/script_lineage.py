@@ -10,6 +10,7 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.sources.column_tracer import table_path
 from explorer.sources.sql_lineage import (
+    SHARD,
     KnownTables,
     NotUnderstood,
     Path,
@@ -146,7 +147,8 @@ def find_tables(catalog: Catalog, sql: str, dialect: str) -> CatalogTables:
     for name in _names(sql, dialect):
         page = catalog.search(name, entity="dataset", filter=filter, count=_MOST_NAMESAKES)
         for hit in page.only_complete():
-            if hit.urn.name.rpartition(".")[2].casefold() == name:
+            hit_name = hit.urn.name.rpartition(".")[2].casefold()
+            if hit_name == name or (name.endswith("*") and hit_name.startswith(name[:-1])):
                 urns[hit.urn] = None
     return read_tables(catalog, list(urns))
 
@@ -169,15 +171,24 @@ def read_tables(catalog: Catalog, urns: Sequence[Urn]) -> CatalogTables:
 
 def _names(sql: str, dialect: str) -> list[str]:
     """Return the last part of the name of every table in a script, in lower case, without
-    duplicates."""
+    duplicates; those in procedures and blocks too."""
     from sqlglot import exp
 
     dialect = sql_dialect(dialect)
     names: dict[str, None] = {}
     for _, text in split_statements(sql, dialect):
         with reading(QueryLineage()):
-            for table in parse_statement(text, dialect).find_all(exp.Table):
-                names[table.name.casefold()] = None
+            if (routine := read_routine(text, dialect)) is not None:
+                names |= dict.fromkeys(_names(routine.body or "", dialect))
+                continue
+            plain, output = split_output(text, dialect)
+            written = f"insert into {output.target} select 1" if output and output.target else None
+            for part in (plain, written):
+                for table in _parse(part, dialect).find_all(exp.Table) if part else ():
+                    names[table.name.casefold()] = None
+    if dialect == "bigquery":
+        shards = [shard[1] for name in names if (shard := SHARD.fullmatch(name))]
+        names |= dict.fromkeys(shards)
     return [name for name in names if name]
 
 
@@ -311,7 +322,7 @@ class DatabaseSession:
         if self._calls >= _MOST_CALLS:
             raise NotUnderstood("it calls procedures that call each other")
         definition.lineage.problem = None
-        return self._read_body(routine, part)
+        return self._read_body(routine, definition)
 
     def _read_body(self, routine: Routine, part: StatementLineage) -> list[StatementLineage]:
         """Return what the statements of a block or procedure read and write."""

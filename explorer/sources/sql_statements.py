@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 # Text in which nothing is replaced, or a numbered parameter before punctuation, which sqlglot takes
 # for the beginning of a dollar quote, as in `$1,$2`.
@@ -89,8 +89,7 @@ def split_statements(sql: str, dialect: str) -> Iterator[tuple[int, str]]:
         yield tokens[start].line, sql[tokens[start].start : stop]
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     """A token with the name of its type, and where it is: `end` is the index of its last
     character."""
 
@@ -146,6 +145,7 @@ class _Splitter:
     def __init__(self, tokens: Sequence[_Token], sql: str, dialect: str) -> None:
         self.tokens = tokens
         self.dialect = dialect
+        self.batch_end = {"tsql": "GO", "oracle": "/"}.get(dialect)
         self.words = [
             ";"
             if token.kind == "SEMICOLON" or self._is_batch_end(at, sql)
@@ -159,8 +159,7 @@ class _Splitter:
     def _is_batch_end(self, at: int, sql: str) -> bool:
         """Return whether a token is a line of its own that ends a batch: GO, or `/` in Oracle."""
         token = self.tokens[at]
-        ends = {"tsql": "GO", "oracle": "/"}.get(self.dialect)
-        if ends is None or token.text.upper() != ends:
+        if self.batch_end is None or token.text.upper() != self.batch_end:
             return False
         before = sql[sql.rfind("\n", 0, token.start) + 1 : token.start]
         after = sql[token.end + 1 : (sql.find("\n", token.end) + 1 or len(sql) + 1) - 1]

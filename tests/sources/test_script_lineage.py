@@ -96,6 +96,28 @@ def test_what_is_not_traced_is_told_column_by_column(loaded: Run, tmp_path: Path
     assert found["untraced"] == {"due": "it reads nowhere, which is not known"}
 
 
+def test_tables_in_blocks_and_procedures_are_those_of_the_catalog(
+    loaded: Run, tmp_path: Path
+) -> None:
+    script = tmp_path / "procedure.sql"
+    script.write_text(
+        "create procedure load() language sql as $$\n"
+        "  insert into totals (who) select name from customers;\n"
+        "$$;\n"
+        "do $$ begin\n"
+        "  insert into totals (worth) select total from orders;\n"
+        "  call load();\n"
+        "end $$;\n"
+    )
+    ran = loaded("lineage", "--sql", str(script), "--dialect", "duckdb", "--json")
+    assert ran.code == 0, ran
+    totals = dataset("duckdb", "wh.main.totals")
+    assert [(one["line"], one["target"], one["columns"]) for one in json.loads(ran.out)] == [
+        (5, totals, {"worth": [{"urn": dataset("duckdb", "wh.main.orders"), "column": "total"}]}),
+        (2, totals, {"who": [{"urn": dataset("duckdb", "wh.main.customers"), "column": "name"}]}),
+    ]
+
+
 def test_wrong_use_is_told(loaded: Run, tmp_path: Path) -> None:
     assert "give a URN, or a file" in loaded("lineage").err
     assert "must be given together" in loaded("lineage", "--sql", "x.sql").err
