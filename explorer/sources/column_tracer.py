@@ -344,12 +344,25 @@ class ColumnTracer:
     def _combine(self, relations: Sequence[Relation]) -> Relation:
         """Return the columns of queries that are combined by position."""
         widths = [len(relation.columns) for relation in relations if not relation.open_columns]
+        if len(relations) == 1:
+            return relations[0]
         if not widths:
-            width = min(len(relation.columns) for relation in relations)
-            if len(relations) == 1:
-                return relations[0]
-            merged = _merge(column.trace for relation in relations for column in relation.columns)
-            return Relation((ResultColumn("*", merged, is_open=True),)) if width else relations[0]
+            # Positions are known up to the first * of columns that are not.
+            known = min(
+                next(at for at, column in enumerate(relation.columns) if column.is_open)
+                for relation in relations
+            )
+            starts = zip(*(relation.columns[:known] for relation in relations), strict=True)
+            rest = (column.trace for relation in relations for column in relation.columns[known:])
+            return Relation(
+                (
+                    *(
+                        ResultColumn(same[0].name, _merge(column.trace for column in same))
+                        for same in starts
+                    ),
+                    ResultColumn("*", _merge(rest), is_open=True),
+                )
+            )
         columns = [fit(relation.columns, widths[0]) for relation in relations]
         if any(len(side) != widths[0] for side in columns):
             reason = "the combined queries have different numbers of columns"
