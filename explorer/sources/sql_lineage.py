@@ -628,8 +628,8 @@ def trace_query(
 
 
 def physical_tables(query: Any) -> Iterator[Any]:
-    """Yield the references to tables in a query, without those to CTEs. Raises `NotUnderstood` for
-    a source that is not a table, such as a table function."""
+    """Yield the references to tables in a query, without those to CTEs and without table
+    functions."""
     from sqlglot import exp
     from sqlglot.optimizer.scope import traverse_scope
 
@@ -638,9 +638,8 @@ def physical_tables(query: Any) -> Iterator[Any]:
         # `selected_sources` leaves out tables joined with SEMI or ANTI.
         for name, node in scope.references:
             source = scope.sources.get(name)
-            if isinstance(source, exp.Table) and id(source) not in source_ids:
-                if not isinstance(source.this, exp.Identifier):
-                    raise NotUnderstood(f"it reads {open_expression(source)}, which is not a table")
+            is_table = isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier)
+            if is_table and id(source) not in source_ids:
                 source_ids.add(id(source))
                 yield node
 

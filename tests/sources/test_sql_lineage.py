@@ -10,6 +10,7 @@ from explorer.errors import InvalidInput
 from explorer.sources.sql_lineage import (
     KnownTables,
     NotUnderstood,
+    defined_columns,
     parse_statement,
     read_lineage,
 )
@@ -287,6 +288,15 @@ def test_another_number_of_columns_is_not_taken() -> None:
     found = read_lineage("select id from orders", "postgres", _TABLES, ("wh", "shop"), width=2)
     assert found.problem == "the query has 1 columns where 2 are expected"
     assert found.columns == []
+
+
+def test_a_definition_that_reads_a_table_function_has_its_columns() -> None:
+    sql = (
+        "create view v as select g.day, o.total::int as total"
+        " from generate_series(1, 2) as g(day) join shop.orders o on o.id = g.day"
+    )
+    columns = defined_columns(parse_statement(sql, "postgres"), "postgres", lambda path: None)
+    assert [(column.name, column.type) for column in columns] == [("day", None), ("total", "int")]
 
 
 def test_an_unknown_dialect_is_told() -> None:
