@@ -63,9 +63,9 @@ _UNREAD: Final = (
 )
 # Statements of procedures that neither read nor write tables.
 _CONTROL: Final = re.compile(
-    r"\s*(?:return(?!\s+query\b)|raise|raiserror|throw|signal|resignal|leave|iterate|break|continue"
-    r"|exit|goto|waitfor|close|open|fetch|deallocate|null\s*$|exception|until"
-    r"|(?:let\s+)?\w+(?:\s+\w+)?\s*:=(?!.*\b(?:select|cursor)\b))",
+    r"\s*(?:(?:return(?!\s+query\b)|raise|raiserror|throw|signal|resignal|leave|iterate|break"
+    r"|continue|exit|goto|waitfor|close|open|fetch|deallocate|exception|until)\b|null\s*$"
+    r"|(?:let\s+\w+(?:\s+\w+)*?|\w+)\s*:=(?!.*\b(?:select|cursor)\b))",
     re.IGNORECASE | re.DOTALL,
 )
 # What precedes a query in a cursor, and in a result of PL/pgSQL.
