@@ -192,8 +192,10 @@ class ModelTemplates:
         self._dialect = sql_dialect(dialect)
         self._macros = [macro for macro in macros if isinstance(macro, dict)]
         self._settings = settings
-        self._names = {"target": {"type": dialect}}
+        self._names = {"target": {"type": dialect}, "ref": self._ref, "source": self._source}
         self._renderers: dict[str, TemplateRenderer] = {}
+        # The model that is being rendered, to which a macro that it calls also refers.
+        self._node = DbtNode({}, {})
 
     def render(self, node: DbtNode) -> str | None:
         """Return the SQL of a model, in which tables have their full names. Raises `NotUnderstood`
@@ -201,22 +203,9 @@ class ModelTemplates:
         if node.code is None:
             raise NotUnderstood("it has no SQL")
 
-        def ref(*names: str, v: Any = None, version: Any = None, **_: Any) -> str:
-            return self._find_ref(node, names, v if version is None else version)
-
-        def source(group: str, name: str) -> str:
-            upstreams = self._upstreams(node, "source", name)
-            same = [
-                upstream for upstream in upstreams if upstream.value.get("source_name") == group
-            ]
-            if len(same) != 1:
-                raise NotUnderstood(f"the source {group}.{name} is not in the manifest")
-            return self._quote(same[0])
-
-        sql, _ = self._renderer(str(node.value.get("package_name"))).render(
-            node.code, ref=ref, source=source, this=self._quote(node)
-        )
-        return read_text(sql)
+        self._node = node
+        renderer = self._renderer(str(node.value.get("package_name")))
+        return read_text(renderer.render(node.code, this=self._quote(node))[0])
 
     def _renderer(self, package: str) -> TemplateRenderer:
         if package not in self._renderers:
@@ -233,21 +222,26 @@ class ModelTemplates:
             self._renderers[package] = renderer
         return self._renderers[package]
 
-    def _upstreams(self, node: DbtNode, kind: str, name: str) -> list[DbtNode]:
-        nodes = (self._nodes[key] for key in node.upstreams if key in self._nodes)
+    def _upstreams(self, name: str, **values: str) -> list[DbtNode]:
+        """Return the upstream nodes of a name, with these values in the manifest."""
+        nodes = (self._nodes[key] for key in self._node.upstreams if key in self._nodes)
         return [
-            upstream
-            for upstream in nodes
-            if upstream.name == name and (upstream.kind == "source") == (kind == "source")
+            node
+            for node in nodes
+            if node.name == name and all(node.value.get(key) == values[key] for key in values)
         ]
 
-    def _find_ref(self, node: DbtNode, names: Sequence[str], version: Any) -> str:
-        upstreams = self._upstreams(node, "model", names[-1])
-        if len(names) > 1:
-            package = names[0]
-            upstreams = [
-                upstream for upstream in upstreams if upstream.value.get("package_name") == package
-            ]
+    def _source(self, group: str, name: str) -> str:
+        upstreams = self._upstreams(name, resource_type="source", source_name=group)
+        if len(upstreams) != 1:
+            raise NotUnderstood(f"the source {group}.{name} is not in the manifest")
+        return self._quote(upstreams[0])
+
+    def _ref(self, *names: str, v: Any = None, version: Any = None, **_: Any) -> str:
+        version = v if version is None else version
+        package = {"package_name": names[0]} if len(names) > 1 else {}
+        upstreams = self._upstreams(names[-1], **package)
+        upstreams = [node for node in upstreams if node.kind != "source"]
         if len(upstreams) > 1 or version is not None:
             upstreams = [
                 upstream
