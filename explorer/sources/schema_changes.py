@@ -35,7 +35,6 @@ from explorer.sources.table_definition import (
     DefinedColumn,
     DefinedTable,
     define_table,
-    defined_columns,
 )
 from explorer.stewardship.dbt_project import artifact_path, strings_in
 from explorer.stewardship.yaml_document import load
@@ -316,10 +315,10 @@ class _Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class _ModelDefinition:
-    """What a model defines. `sql` is its query in a form without comments and white space;
-    `is_compiled` tells that dbt compiled it, with the names of tables in the warehouse and with
-    ephemeral models in it."""
+class _Definition:
+    """What a model or another table is defined as. `sql` is its query in a form without comments
+    and white space, empty if it has none; `is_compiled` tells that dbt compiled it, with the names
+    of tables in the warehouse and with ephemeral models in it."""
 
     table: DefinedTable
     sql: str = ""
@@ -342,7 +341,7 @@ class _DbtProject:
         self._commit, self.prefix, self._dialect = commit, prefix, dialect
         self._compiled = compiled
         self._datasets = datasets
-        self._definitions: dict[str, _ModelDefinition | str | None] = {}
+        self._definitions: dict[str, _Definition | str | None] = {}
         self.former_names: dict[TablePath, str] = {}
         self._reading: set[str] = set()
         text = commit.text(f"{prefix}{_SETTINGS}")
@@ -392,7 +391,7 @@ class _DbtProject:
         """Return the texts of the macro files by path."""
         return {name: self._commit.text(name) or "" for name in self.files("macro").values()}
 
-    def define(self, name: str) -> _ModelDefinition | None:
+    def define(self, name: str) -> _Definition | None:
         """Return what a model, seed or snapshot defines, or `None` if it does not exist or is not
         enabled. Raises `NotUnderstood` if its columns cannot be determined."""
         if name not in self.tables:
@@ -412,14 +411,14 @@ class _DbtProject:
             raise NotUnderstood(definition)
         return definition
 
-    def _read(self, name: str) -> _ModelDefinition | None:
+    def _read(self, name: str) -> _Definition | None:
         file, text = self.tables[name], self.source(name)
         if self.configuration(name).get("enabled") is False:
             return None
         if file.endswith(".csv"):
             header = next(csv.reader(text.splitlines()), [])
             columns = [DefinedColumn(column.strip()) for column in header]
-            return _ModelDefinition(DefinedTable(columns))
+            return _Definition(DefinedTable(columns))
         if file.endswith(".py"):
             raise NotUnderstood("it is a Python model, whose columns cannot be read from its text")
         raw, compiled = self._compiled.get(name, ("", ""))
@@ -437,7 +436,7 @@ class _DbtProject:
             table = define_table(statement, self._dialect, self._names)
         if lineage.problem is not None:
             raise NotUnderstood(lineage.problem)
-        return _ModelDefinition(table, plain, is_compiled)
+        return _Definition(table, plain, is_compiled)
 
     def configuration(self, name: str) -> dict[str, Any]:
         """Return what a model passes to `config` in its file, as far as dbt is not needed for
@@ -609,25 +608,9 @@ class _ProjectComparison:
             if columns is None:
                 self._skip(file, f"as it was before: {error}")
                 return
-            old = _ModelDefinition(DefinedTable([DefinedColumn(column) for column in columns]))
+            old = _Definition(DefinedTable([DefinedColumn(column) for column in columns]))
         types = self._datasets.types((name,)) if old and new else {}
-        self._schemas.changes += _compare(
-            (name,),
-            file,
-            old.table.columns if old else None,
-            new.table.columns if new else None,
-            is_dbt=True,
-            types=types,
-        )
-        if old is not None and new is not None and old.sql:
-            retyped = {
-                (change.column or "").casefold()
-                for change in self._schemas.changes
-                if change.table == (name,) and change.kind == "retyped"
-            }
-            for column, part in _compare_logic(old, new, retyped):
-                change = SchemaChange("logic", (name,), column, file, is_dbt=True, part=part)
-                self._schemas.changes.append(change)
+        self._schemas.changes += _compare((name,), file, old, new, is_dbt=True, types=types)
 
     def _match_renamed_models(self, names: Iterable[str]) -> dict[str, str]:
         """Return the new names of models that have another name and are otherwise the same."""
@@ -781,32 +764,6 @@ def _any_word(words: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"\b({'|'.join(map(re.escape, sorted(words)))})\b")
 
 
-def _compare_logic(
-    old: _ModelDefinition, new: _ModelDefinition, retyped: Collection[str]
-) -> Iterator[tuple[str | None, str]]:
-    """Yield what changed of a query besides its columns: the column and the part of the query."""
-    if old.sql == new.sql:
-        return
-    before = {column.name.casefold(): column for column in old.table.columns}
-    after = {column.name.casefold(): column for column in new.table.columns}
-    is_same_form = old.is_compiled == new.is_compiled
-    is_known = is_same_form and bool(old.table.parts and new.table.parts)
-    is_told = False
-    for key in before.keys() & after.keys() if is_same_form else ():
-        made_by = before[key].made_by, after[key].made_by
-        if None in made_by:
-            is_known = False
-        elif made_by[0] != made_by[1] and key not in retyped:
-            is_told = True
-            yield before[key].name, "expression"
-    if is_known:
-        for part, texts in new.table.parts.items():
-            if texts != old.table.parts.get(part):
-                yield None, part
-    elif not is_told and before.keys() == after.keys() and not retyped:
-        yield None, "query"
-
-
 def _read_manifest(project: Path) -> Mapping[str, Any]:
     """Return the manifest that dbt wrote last; empty if there is none or it cannot be read."""
     try:
@@ -893,15 +850,15 @@ def _compare_scripts(
     for path in old.tables.keys() - new.tables.keys() - new.dropped:
         if not any(file == old.tables[path][0] for file, _ in new.problems):
             schemas.changes.append(SchemaChange("dropped", path, None, old.tables[path][0]))
-    for path, (file, columns, replaces) in sorted(new.tables.items()):
+    for path, (file, definition, replaces) in sorted(new.tables.items(), key=lambda item: item[0]):
         before = old.tables[path][1] if path in old.tables else None
         if (
             before is None
             and replaces
             and (names := datasets.columns(path, is_dbt=False)) is not None
         ):
-            before = [DefinedColumn(name) for name in names]
-        schemas.changes += _compare(path, file, before, columns, is_dbt=False)
+            before = _Definition(DefinedTable([DefinedColumn(name) for name in names]))
+        schemas.changes += _compare(path, file, before, definition, is_dbt=False)
     schemas.changes += (change for change in new.changes if change not in old.changes)
     for (file, text), reason in new.problems.items():
         if (file, text) not in old.problems:
@@ -915,8 +872,8 @@ class _Scripts:
 
     def __init__(self, datasets: "NamedDatasets", dialect: str) -> None:
         self._datasets, self._dialect = datasets, dialect
-        # By path: the file, the columns, and whether an earlier definition is replaced.
-        self.tables: dict[TablePath, tuple[str, list[DefinedColumn], bool]] = {}
+        # By path: the file, the definition, and whether an earlier one is replaced.
+        self.tables: dict[TablePath, tuple[str, _Definition, bool]] = {}
         self.dropped: set[TablePath] = set()
         self.changes: list[SchemaChange] = []
         self.problems: dict[tuple[str, str], str] = {}
@@ -940,8 +897,10 @@ class _Scripts:
                 replaces = statement.args.get("kind") == "VIEW" or bool(
                     statement.args.get("replace")
                 )
-                columns = defined_columns(statement, self._dialect, self._names)
-                self.tables[path] = file, columns, replaces
+                has_query = isinstance(statement.expression, exp.Query)
+                sql = statement.sql(self._dialect, comments=False) if has_query else ""
+                table = define_table(statement, self._dialect, self._names)
+                self.tables[path] = file, _Definition(table, sql), replaces
             case exp.Drop() if statement.args.get("kind") in ("TABLE", "VIEW"):
                 for path in map(table_path, _find_drops(statement)):
                     self.dropped.add(path)
@@ -958,7 +917,7 @@ class _Scripts:
 
     def _names(self, path: TablePath) -> Sequence[str] | None:
         if path in self.tables:
-            return [column.name for column in self.tables[path][1]]
+            return [column.name for column in self.tables[path][1].table.columns]
         return self._datasets.columns(path, is_dbt=False)
 
 
@@ -999,39 +958,81 @@ def _read_alterations(
 def _compare(
     table: TablePath,
     file: str,
-    old: Sequence[DefinedColumn] | None,
-    new: Sequence[DefinedColumn] | None,
+    old: _Definition | None,
+    new: _Definition | None,
     *,
     is_dbt: bool,
     types: Mapping[str, str] | None = None,
 ) -> Iterator[SchemaChange]:
-    """Yield the differences between the columns of a table before and after, in the order of the
-    old columns, then the added ones. `None` stands for a table that does not exist. `types` are
-    those that the catalog has of the columns, by name in lower case."""
+    """Yield the differences between a table before and after: its columns in the old order, then
+    the added ones, then what is computed in another way. `None` stands for a table that does not
+    exist. `types` are those that the catalog has of the columns, by name in lower case."""
     if old is None or new is None:
         if new is not None:
             yield SchemaChange("added", table, None, file, is_dbt=is_dbt)
         elif old is not None:
             yield SchemaChange("dropped", table, None, file, is_dbt=is_dbt)
         return
+    changes = [
+        SchemaChange(kind, table, column, file, before, after, is_dbt=is_dbt)
+        for kind, column, before, after in _compare_columns(
+            old.table.columns, new.table.columns, types
+        )
+    ]
+    yield from changes
+    retyped = {
+        change.column.casefold() for change in changes if change.column and change.kind == "retyped"
+    }
+    for column, part in _compare_logic(old, new, retyped):
+        yield SchemaChange("logic", table, column, file, is_dbt=is_dbt, part=part)
+
+
+def _compare_columns(
+    old: Sequence[DefinedColumn], new: Sequence[DefinedColumn], types: Mapping[str, str] | None
+) -> Iterator[tuple[ChangeKind, str, str | None, str | None]]:
+    """Yield how the columns of a table differ: the kind of change, the column, and its types or
+    names before and after."""
     before = {column.name.casefold(): column for column in old}
     after = {column.name.casefold(): column for column in new}
     added = [column for key, column in after.items() if key not in before]
     dropped = [column for key, column in before.items() if key not in after]
     renamed = dict(_match_renames(dropped, added, old, new))
     for key, column in before.items():
-        new_column = renamed.get(column)
-        if new_column is not None:
-            yield SchemaChange(
-                "renamed", table, column.name, file, column.name, new_column.name, is_dbt=is_dbt
-            )
+        if (new_column := renamed.get(column)) is not None:
+            yield "renamed", column.name, column.name, new_column.name
         elif key not in after:
-            yield SchemaChange("dropped", table, column.name, file, is_dbt=is_dbt)
+            yield "dropped", column.name, None, None
         elif (changed := _compare_types(column, after[key], (types or {}).get(key))) is not None:
-            yield SchemaChange("retyped", table, column.name, file, *changed, is_dbt=is_dbt)
+            yield "retyped", column.name, *changed
     for column in added:
         if column not in renamed.values():
-            yield SchemaChange("added", table, column.name, file, is_dbt=is_dbt)
+            yield "added", column.name, None, None
+
+
+def _compare_logic(
+    old: _Definition, new: _Definition, retyped: Collection[str]
+) -> Iterator[tuple[str | None, str]]:
+    """Yield what changed of a query besides its columns: the column and the part of the query."""
+    if not old.sql or not new.sql or old.sql == new.sql:
+        return
+    before = {column.name.casefold(): column for column in old.table.columns}
+    after = {column.name.casefold(): column for column in new.table.columns}
+    is_same_form = old.is_compiled == new.is_compiled
+    is_known = is_same_form and bool(old.table.parts and new.table.parts)
+    is_told = False
+    for key in before.keys() & after.keys() if is_same_form else ():
+        made_by = before[key].made_by, after[key].made_by
+        if None in made_by:
+            is_known = False
+        elif made_by[0] != made_by[1] and key not in retyped:
+            is_told = True
+            yield before[key].name, "expression"
+    if is_known:
+        for part, texts in new.table.parts.items():
+            if texts != old.table.parts.get(part):
+                yield None, part
+    elif not is_told and before.keys() == after.keys() and not retyped:
+        yield None, "query"
 
 
 def _compare_types(

@@ -284,6 +284,17 @@ def test_statements_of_other_files_are_compared_and_migrations_read(
     assert skipped.subject == "ddl/V2__less.sql: create table broken as select from"
 
 
+def test_changed_logic_of_views_in_other_files_is_told(
+    repository: Repository, cat: Catalog, warehouse: str
+) -> None:
+    table = "create table fresh (id int {});\n"
+    view = "create view big as select id, paid {} as paid from orders where paid > {};\n"
+    repository.commit({"ddl/more.sql": table.format("") + view.format("", 9)})
+    repository.commit({"ddl/more.sql": table.format("not null") + view.format("* 2", 10)})
+    found = read(repository, cat)
+    assert changes(found) == ["big paid logic expression", "big logic filter"]
+
+
 def test_the_command_tells_what_depends_on_what_a_branch_changes(
     repository: Repository, command: Run, warehouse: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,7 +46,7 @@ Pull requests
   --diff finds the columns and tables that the commits drop, rename, retype
   or move in the dbt projects and other SQL files of the current Git
   repository, and shows what depends on them. Changed expressions, filters
-  and joins of dbt models are a class of their own, which does not count for
+  and joins are a class of their own, which does not count for
   --fail-if-any. Columns are parsed from the SQL. For a model
   whose template only dbt can render, they come from target/manifest.json,
   which dbt compile writes. SQL that cannot be parsed is listed, and counts
