@@ -52,6 +52,7 @@ _MOST_NAME: Final = 1_000
 _MOST_PATH: Final = 4_000
 _MOST_PATHS: Final = 4_000_000
 _MOST_EDGES: Final = 20_000
+_MOST_IGNORED: Final = 20
 # Up to this many changes of one aspect are not combined: each may be known to add nothing.
 _MOST_APART: Final = 4
 _DAY_MILLIS: Final = 86_400_000
@@ -110,7 +111,8 @@ class Event:
     of the column paths in its schemas, without those of datasets that were cached. `parent_run` is
     the run that started this one, and `parent_job` the job that it probably belongs to; the stored
     aspects of the run are authoritative. `renamed` has the renamed datasets, as (old, new).
-    `memory` is the one with which the event was parsed.
+    `ignored` says which facets were left out because they are malformed. `memory` is the one with
+    which the event was parsed.
     """
 
     run: str
@@ -121,6 +123,7 @@ class Event:
     parent_job: Urn | None = None
     renamed: list[tuple[Urn, Urn]] = field(default_factory=list)
     path_characters: int = 0
+    ignored: tuple[str, ...] = ()
     memory: Memory = field(default_factory=Memory, repr=False)
 
     def is_beside(self, other: Urn) -> bool:
@@ -1050,8 +1053,8 @@ class _Reader:
             self.event.path_characters += characters
             if self.event.path_characters > _MOST_PATHS:
                 raise InvalidInput(
-                    f"{at}.facets.schema: the paths of the columns of the event have more than "
-                    f"{_MOST_PATHS} characters up to here"
+                    f"event: the paths of its columns have more than {_MOST_PATHS} characters up "
+                    f"to {at}.facets.schema"
                 )
             self.memory.keep(part, dataset_changes, characters)
         self.event.changes += dataset_changes.changes
@@ -1586,12 +1589,55 @@ def _airflow_tags(dag: Json) -> list[str]:
     return [name[:200] for name in names if name]
 
 
+_IN_FACETS: Final = re.compile(
+    r"(run|job|dataset|(?:inputs|outputs)\[\d+\])\.(facets|inputFacets|outputFacets)\."
+)
+
+
 def read_event(event: Any, memory: Memory | None = None) -> Event:
     """Parse a RunEvent, a JobEvent or a DatasetEvent into its changes. Parts that recur in events
     parsed with the same memory are parsed once.
 
-    Raises `InvalidInput` naming the missing or invalid field.
+    A malformed facet is left out, up to 20 of them. Raises `InvalidInput` naming another field that
+    is missing or invalid.
     """
+    memory = Memory() if memory is None else memory
+    ignored: list[str] = []
+    while True:
+        try:
+            parsed_event = _read_event(event, memory)
+        except InvalidInput as error:
+            event = _without_facet(event, str(error)) if len(ignored) < _MOST_IGNORED else None
+            if event is None:
+                raise
+            ignored.append(str(error))
+        else:
+            parsed_event.ignored = tuple(ignored)
+            return parsed_event
+
+
+def _without_facet(event: Json, problem: str) -> Json | None:
+    """Return the event without the facet that a problem is in, `None` if it is in none."""
+    match = _IN_FACETS.match(problem)
+    if match is None:
+        return None
+    (owner, container), rest = match.groups(), problem[match.end() :]
+    side, _, index = owner.rstrip("]").partition("[")
+    holder = event[side][int(index)] if index else event[side]
+    keys = [key for key in holder[container] if re.match(rf"{re.escape(key)}[.:\[]", rest)]
+    if not keys:
+        return None
+    malformed = max(keys, key=len)
+    facets = {key: facet for key, facet in holder[container].items() if key != malformed}
+    changed = {**holder, container: facets}
+    if not index:
+        return {**event, side: changed}
+    listed = list(event[side])
+    listed[int(index)] = changed
+    return {**event, side: listed}
+
+
+def _read_event(event: Any, memory: Memory) -> Event:
     if not isinstance(event, dict):
         raise InvalidInput(f"an event is an object, not {_kind(event)}")
     at_millis = _millis(event, "eventTime", "event")
@@ -1604,7 +1650,6 @@ def read_event(event: Any, memory: Memory | None = None) -> Event:
         raise InvalidInput(
             f"event.eventType: expected one of {', '.join(_TYPES)}, found {kind!r:.60}"
         )
-    memory = Memory() if memory is None else memory
     is_run = event.get("run") is not None or kind is not None or schema.endswith("/RunEvent")
     if is_run:
         return _run_event(event, at_millis, kind, producer, memory)

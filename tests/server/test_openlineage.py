@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -1407,7 +1408,7 @@ HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
                 for at in range(120)
             ]
         },
-        "outputs[88].facets.schema: the paths of the columns of the event have more than 4000000",
+        "event: the paths of its columns have more than 4000000 characters up to outputs[88].",
     ),
     "a long column in lineage": (
         {
@@ -1465,18 +1466,48 @@ HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+IN_ONE_FACET = {
+    name
+    for name, (_, said) in HOSTILE.items()
+    if re.search(r"\.(facets|inputFacets|outputFacets)\.", said)
+}
+
+
+def hostile_event(name: str) -> tuple[dict[str, Any], str]:
+    changed, said = HOSTILE[name]
+    event = {"eventType": "START", "eventTime": TIME, "producer": PRODUCER, "run": RUN, "job": OWN}
+    return event | {"outputs": [{"namespace": "hive", "name": "hostile_first"}]} | changed, said
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if name not in IN_ONE_FACET])
 def test_a_bad_event_is_refused_with_the_field_and_writes_nothing(
     caller: Caller, name: str
 ) -> None:
-    changed, said = HOSTILE[name]
-    event = {"eventType": "START", "eventTime": TIME, "producer": PRODUCER, "run": RUN, "job": OWN}
-    event |= {"outputs": [{"namespace": "hive", "name": "hostile_first"}]} | changed
+    event, said = hostile_event(name)
     head = caller.catalog.store.log_bounds().head
     answer = caller.post(PATH, event)
     assert answer.status_code == 400, answer.text
     assert answer.json()["message"].startswith(said), answer.text
     assert caller.catalog.store.log_bounds().head == head
+
+
+@pytest.mark.parametrize("name", sorted(IN_ONE_FACET))
+def test_a_malformed_facet_is_left_out_and_told_and_the_rest_of_the_event_is_taken(
+    caller: Caller, name: str
+) -> None:
+    event, said = hostile_event(name)
+    told = {"documentation": {"description": name}}
+    datasets = event.get("inputs", []) + event.get("outputs", [])
+    datasets[0]["facets"] = {**datasets[0].get("facets", {}), **told}
+    answer = caller.post(f"{PATH}/batch", [Job(caller, "good").event(), event])
+    assert answer.status_code == 200, answer.text
+    (ignored,) = answer.json()["ignored"]
+    assert ignored.startswith(f"events[1]: {said}")
+    dataset = datasets[0]
+    urn = str(openlineage.dataset_urn(dataset["namespace"], dataset["name"]))
+    assert caller.value(urn, "datasetProperties")["description"] == name
+    answer = caller.post(PATH, event)
+    assert (answer.status_code, len(answer.json()["ignored"])) == (200, 1)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"7", b"null", b'{"job": 1}'])

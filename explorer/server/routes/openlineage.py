@@ -1,5 +1,6 @@
 """The endpoints to which OpenLineage clients post their events."""
 
+import logging
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ from explorer.server.restli import Endpoint, JsonResponse, Parameter, RestliRequ
 from explorer.server.routes import ALL_OR_NONE, BATCHED, all_or_none
 from explorer.server.store import StoredAspect, Transaction
 
+_log = logging.getLogger(__name__)
 _PATH = "/api/v1/lineage"
 # The prefix under which DataHub serves the endpoints.
 _PREFIX = "/openapi/openlineage"
@@ -40,6 +42,7 @@ _LONG_BYTES = 1 << 16
 _MOST_EVENT_BYTES = 8 << 20
 _MOST_EVENTS = 1_000
 _MOST_NAMED = 20
+_MOST_TOLD = 20
 _MOST_BATCH_PATHS = 16_000_000
 _DAY_MILLIS = 86_400_000
 _RELATIONS = "dataProcessInstanceRelationships"
@@ -79,6 +82,10 @@ _KINDS = {
     "inputs": "array of datasets",
     "outputs": "array of datasets",
 }
+_GIVES = (
+    "nothing: 200 and an empty body. Malformed facets are left out; if there are any, ignored has "
+    "a text for each, with its path and what is wrong"
+)
 _NOTES = (
     "A RunEvent, a JobEvent (a job, and no run) or a DatasetEvent (a dataset, and no run), of "
     "OpenLineage 2-0-2. A job becomes a dataJob in a dataFlow, a run a dataProcessInstance, and a "
@@ -157,7 +164,7 @@ class OpenLineageRoutes(Routes):
             )
             for name, kind in _KINDS.items()
         ),
-        gives="nothing: 200 and an empty body",
+        gives=_GIVES,
         notes=_NOTES,
     )
     async def _post(self, request: RestliRequest) -> Response:
@@ -167,7 +174,7 @@ class OpenLineageRoutes(Routes):
         else:
             checked = self._check(json, request.actor)
         await self._catalog.write(lambda view: self._write(view, [checked]))
-        return JsonResponse()
+        return _answer(checked.event.ignored)
 
     @Endpoint(
         "POST",
@@ -181,7 +188,7 @@ class OpenLineageRoutes(Routes):
             ),
             ALL_OR_NONE,
         ),
-        gives="nothing: 200 and an empty body",
+        gives=_GIVES,
         notes=("The body is a list of events, 1,000 at most; a single one will do.", BATCHED),
     )
     async def _post_batch(self, request: RestliRequest) -> Response:
@@ -223,7 +230,14 @@ class OpenLineageRoutes(Routes):
                 f"{len(refusals)} of {len(events)} were refused, the other {len(good)} were "
                 f"written: {reasons}",
             )
-        return JsonResponse()
+        return _answer(
+            [
+                f"events[{at}]: {problem}"
+                for at, event in enumerate(checked)
+                if isinstance(event, _Checked)
+                for problem in event.event.ignored
+            ]
+        )
 
     def _check(self, json: Any, actor: str | None) -> _Checked:
         """Parse an event and check its changes.
@@ -389,6 +403,13 @@ class OpenLineageRoutes(Routes):
             return checked.changes
         change = event.edge_from(parent)
         return (*checked.changes, (change, replace(proposal, value=change.value)))
+
+
+def _answer(ignored: Sequence[str]) -> Response:
+    """Return the answer to events that were taken: it is empty unless facets were ignored."""
+    for problem in ignored[:_MOST_TOLD]:
+        _log.warning("a facet of an OpenLineage event was ignored: %s", problem)
+    return JsonResponse({"ignored": list(ignored)}) if ignored else JsonResponse()
 
 
 def _needs_time(change: AspectChange | CheckedProposal) -> bool:
