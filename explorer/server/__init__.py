@@ -5,7 +5,7 @@ Large modules are imported inside the functions that need them.
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -54,6 +54,7 @@ def serve(
     store: str | None = None,
     oidc: "OidcSettings | None" = None,
     requests_per_minute: float | None = None,
+    openlineage_instances: Sequence[str] = (),
     keep_audit_days: int | None = 365,
 ) -> None:
     """Serve a data directory over TCP until a signal stops the process.
@@ -77,6 +78,8 @@ def serve(
 
     With `log_format` every request is logged to standard error. `retention` limits how much of the
     past is kept, see `CatalogEngine.keep`. `requests_per_minute` limits the requests of each token.
+    `openlineage_instances` are the platform instances of namespaces, as `Instances.parse` reads
+    them.
     The audit log, of changes and refused requests, is kept for `keep_audit_days`, or forever if
     that is `None`.
 
@@ -85,7 +88,9 @@ def serve(
     `open_to_network`; if the port is in use; and if the database cannot be used.
     """
     from explorer.server.authentication import Gate, RateLimit, is_loopback
+    from explorer.server.openlineage import Instances
 
+    instances = Instances.parse(openlineage_instances)
     with report_full_disk(data_dir), hold(data_dir) as data_lock, ExitStack() as closed:
         keyring = _once_there(lambda: _keyring(data_dir, token_file, store))
         closed.callback(keyring.close)
@@ -136,6 +141,7 @@ def serve(
                     journal=journal,
                     audit=audit,
                     sign_in=None if oidc is None else oidc.offer(),
+                    instances=instances,
                 )
                 run(service, listener, ready=ready, leaving=leave)
             finally:

@@ -24,6 +24,7 @@ from explorer.server.failures import (
     status_of,
 )
 from explorer.server.graphql import GraphqlRoute
+from explorer.server.openlineage import Instances
 from explorer.server.restli import (
     LOG_OFFSET,
     REQUEST_ID,
@@ -64,6 +65,7 @@ class Service:
     detected for each request. `gate` decides who is admitted; without one, everybody is. `journal`
     logs every request, and `audit` records the requests that change something or are refused.
     `sign_in` is included in the response of `/config`, for clients that want to sign in.
+    `instances` are the platform instances of datasets in events of OpenLineage.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Service:
         journal: AccessLog | None = None,
         audit: AuditLog | None = None,
         sign_in: Mapping[str, str] | None = None,
+        instances: Instances | None = None,
     ) -> None:
         self.catalog = catalog
         self.graphql = GraphqlRoute(catalog)
@@ -90,7 +93,7 @@ class Service:
             *EntityScrollRoutes(catalog).endpoints(),
             *OpenApiRoutes(catalog).endpoints(),
             *EdgeScrollRoutes(catalog).endpoints(),
-            *OpenLineageRoutes(catalog).endpoints(),
+            *OpenLineageRoutes(catalog, instances).endpoints(),
             *VersionRoutes(catalog).endpoints(),
             *TimelineRoutes(catalog).endpoints(),
             *SearchRoutes(catalog).endpoints(),

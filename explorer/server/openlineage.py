@@ -10,8 +10,9 @@ Events are partial: one event of a run names its inputs, a later one its outputs
 contains additions, and `merge_change` adds them to the stored value.
 """
 
+import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -28,6 +29,7 @@ from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.server.cache import ByteCache
 
+_log = logging.getLogger(__name__)
 PIPELINE: Final = "openlineage"
 """The pipeline name in the system metadata of aspects that events wrote."""
 TIMESERIES: Final = frozenset(
@@ -53,6 +55,7 @@ _MOST_PATH: Final = 4_000
 _MOST_PATHS: Final = 4_000_000
 _MOST_EDGES: Final = 20_000
 _MOST_IGNORED: Final = 20
+_MOST_TOLD: Final = 100
 # Up to this many changes of one aspect are not combined: each may be known to add nothing.
 _MOST_APART: Final = 4
 _DAY_MILLIS: Final = 86_400_000
@@ -89,12 +92,63 @@ class AspectChange:
     note: Note | None = None
 
 
+class Instances:
+    """The platform instances of datasets by their namespaces: `patterns` are pairs of a namespace,
+    in which `*` stands for any text, and an instance, in which `{host}` stands for the host. The
+    first that fits counts. Without one, a dataset has no instance, as in DataHub.
+    """
+
+    def __init__(self, patterns: Iterable[tuple[str, str]] = ()) -> None:
+        self._patterns = tuple(
+            (re.compile(".*".join(map(re.escape, pattern.split("*")))), instance)
+            for pattern, instance in patterns
+        )
+        self._first: dict[str, str] = {}
+        self._merged: set[str] = set()
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> "Instances":
+        """Return the instances that texts of the form `NAMESPACE=INSTANCE` give. Raises
+        `InvalidInput` for another text."""
+        patterns = []
+        for text in texts:
+            namespace, separator, instance = text.rpartition("=")
+            if not separator or not namespace:
+                raise InvalidInput(f"{text!r} is not NAMESPACE=INSTANCE, as postgres://b:5432=b")
+            patterns.append((namespace, instance))
+        return cls(patterns)
+
+    def of(self, namespace: str) -> str:
+        """Return the instance of a namespace, empty for none."""
+        for pattern, instance in self._patterns:
+            if pattern.fullmatch(namespace):
+                host = namespace.partition("://")[2].rpartition("@")[2].partition(":")[0]
+                return instance.replace("{host}", host)
+        return ""
+
+    def note_host(self, platform: str, namespace: str) -> None:
+        """Log the first time that datasets of a platform come from a second host and are taken for
+        the same."""
+        first = self._first.setdefault(platform, namespace)
+        is_told = namespace in self._merged or len(self._merged) >= _MOST_TOLD
+        if namespace != first and not is_told:
+            self._merged.add(namespace)
+            _log.warning(
+                "datasets of %s and of %s have the same names in the catalog; if they are not the "
+                "same, start the service with --openlineage-instance %s=NAME",
+                first,
+                namespace,
+                namespace,
+            )
+
+
 class Memory(ByteCache[bytes | None, Any]):
     """A cache of parsed parts of events, datasets and jobs, which recur with every run. It holds
-    about 32 MB."""
+    about 32 MB. `instances` are those of the datasets in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, instances: Instances | None = None) -> None:
         super().__init__(_MEMORY_BYTES, _MEMORY_BYTES)
+        self.instances = instances or Instances()
 
     def keep(self, part: bytes | None, parsed_part: Any, more: int = 0) -> None:
         """Cache the result for a part, unless that is `None`. The size of the result is estimated
@@ -292,13 +346,14 @@ _TABLE: Final = "table/"
 
 
 @lru_cache(maxsize=8192)
-def dataset_urn(namespace: str, name: str) -> Urn:
-    """Return the URN of a dataset by OpenLineage's naming rules.
+def dataset_urn(namespace: str, name: str, instance: str = "") -> Urn:
+    """Return the URN of a dataset by OpenLineage's naming rules. A platform instance is put before
+    its name, as DataHub does.
 
     The platform comes from the namespace, such as `postgres://host:5432`, `s3://bucket` or
     `bigquery`. The name is that of the dataset; for files, it is prefixed with what follows `://`
     in the namespace, such as the bucket. For other platforms that part, such as the host and port,
-    is left out, as in DataHub.
+    is left out, as in DataHub; `instance` may stand for it.
 
     Raises `InvalidUrn` if the URN is not valid.
     """
@@ -323,6 +378,7 @@ def dataset_urn(namespace: str, name: str) -> Urn:
     platform = _FILES.get(platform) or _PLATFORMS.get(platform) or platform or "unknown"
     if platform in _FILES.values():
         name = name.rstrip("/") or name
+    name = f"{instance}.{name}" if instance else name
     return _check_urn(Urn.dataset(platform.translate(_RESERVED), name.translate(_RESERVED)))
 
 
@@ -330,18 +386,35 @@ def _check_urn(urn: Urn) -> Urn:
     return Urn.parse(str(urn))
 
 
-def _dataset(holder: Json, at: str) -> Urn:
-    return _make_dataset_urn(_name(holder, "namespace", at), _name(holder, "name", at), at)
+@dataclass(slots=True)
+class _Names:
+    """The URNs of the datasets that an event names: `aliases` by namespace and name, for references
+    to them elsewhere in the event, and `instances_by_urn` their platform instances."""
+
+    instances: Instances
+    aliases: dict[tuple[str, str], Urn] = field(default_factory=dict)
+    instances_by_urn: dict[Urn, str] = field(default_factory=dict)
+
+    def find(self, holder: Json, at: str) -> Urn:
+        """Return the URN of a dataset that is referred to."""
+        identifiers = (_name(holder, "namespace", at), _name(holder, "name", at))
+        return self.aliases.get(identifiers) or self.make(*identifiers, at)
+
+    def make(self, namespace: str, name: str, at: str) -> Urn:
+        """Return the URN of a dataset by its namespace and name."""
+        instance = self.instances.of(namespace)
+        try:
+            urn = dataset_urn(namespace, name, instance)
+        except InvalidUrn as error:
+            raise InvalidInput(f"{at}.name: {error}") from None
+        if instance:
+            self.instances_by_urn[urn] = instance
+        elif namespace.partition("://")[2] and urn.platform not in _FILES.values():
+            self.instances.note_host(urn.platform or "", namespace)
+        return urn
 
 
-def _make_dataset_urn(namespace: str, name: str, at: str) -> Urn:
-    try:
-        return dataset_urn(namespace, name)
-    except InvalidUrn as error:
-        raise InvalidInput(f"{at}.name: {error}") from None
-
-
-def _follow_symlink(dataset: Json, at: str) -> Urn:
+def _follow_symlink(dataset: Json, at: str, names: _Names) -> Urn:
     """Return the URN of a dataset, or of the last table in its `symlinks` facet, if there is
     one."""
     facet = _facet(_part(dataset, "facets", at), "symlinks", f"{at}.facets")
@@ -354,8 +427,8 @@ def _follow_symlink(dataset: Json, at: str) -> Urn:
         if namespace.partition(":")[0].lower() in (*_FILES, "hdfs"):
             # Spark without a metastore gives the location of the warehouse as the namespace.
             namespace = "hive"
-        urn = _dataset({"namespace": namespace, "name": name}, place)
-    return urn or _dataset(dataset, at)
+        urn = names.make(namespace, name, place)
+    return urn or names.make(_name(dataset, "namespace", at), _name(dataset, "name", at), at)
 
 
 _INTEGRATION: Final = re.compile(
@@ -889,10 +962,7 @@ class _Input:
     described: tuple[str, ...]
 
 
-Aliases = Mapping[tuple[str, str], Urn]
-
-
-def _input(source: Json, at: str, aliases: Aliases) -> _Input:
+def _input(source: Json, at: str, names: _Names) -> _Input:
     labels, described = [], []
     for index, how in enumerate(_list(source, "transformations", at, 100)):
         place = f"{at}.transformations[{index}]"
@@ -900,17 +970,15 @@ def _input(source: Json, at: str, aliases: Aliases) -> _Input:
         masks = ["MASKING"] if how.get("masking") is True else []
         labels.append(":".join([*(part for part in parts if part), *masks]))
         described.append(_text(how, "description", place))
-    identifiers = (_name(source, "namespace", at), _name(source, "name", at))
-    urn = aliases.get(identifiers) or _dataset(source, at)
     return _Input(
-        urn,
+        names.find(source, at),
         _path(_text(source, "field", at) or "", f"{at}.field") or None,
         tuple(filter(None, labels)),
         tuple(filter(None, described)),
     )
 
 
-def _column_lineage(sources: _Sources, facets: Json, at: str, aliases: Aliases) -> None:
+def _column_lineage(sources: _Sources, facets: Json, at: str, names: _Names) -> None:
     facet, at = _facet(facets, "columnLineage", at), f"{at}.columnLineage"
     columns = _part(facet, "fields", at)
     for column, mapping in columns.items():
@@ -921,7 +989,7 @@ def _column_lineage(sources: _Sources, facets: Json, at: str, aliases: Aliases) 
         old = _text(_object(mapping, place), "transformationType", place)
         described = _text(mapping, "transformationDescription", place)
         sources_of_column = [
-            _input(source, f"{place}.inputFields[{index}]", aliases)
+            _input(source, f"{place}.inputFields[{index}]", names)
             for index, source in enumerate(_list(mapping, "inputFields", place))
         ]
         if old or described:
@@ -933,7 +1001,7 @@ def _column_lineage(sources: _Sources, facets: Json, at: str, aliases: Aliases) 
             ]
         sources.add([column], sources_of_column)
     sources_of_all = [
-        _input(source, f"{at}.dataset[{index}]", aliases)
+        _input(source, f"{at}.dataset[{index}]", names)
         for index, source in enumerate(_list(facet, "dataset", at))
     ]
     sources.add(list(columns), sources_of_all)
@@ -998,8 +1066,11 @@ class _Reader:
     memory: Memory
     run: str | None = None
     orchestrator: str = "unknown"
-    aliases: dict[tuple[str, str], Urn] = field(default_factory=dict)
     links: bool = False
+    names: _Names = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = _Names(self.memory.instances)
 
     def add(self, urn: Urn, aspect: str, value: Json, drops: Iterable[str] = ()) -> None:
         self.event.changes.append(AspectChange(urn, aspect, value, tuple(drops)))
@@ -1018,12 +1089,12 @@ class _Reader:
         """Record the URN of a dataset, for references to it elsewhere in the event. `links` is set
         if one of the URNs comes from a `symlinks` facet."""
         identifiers = (_name(dataset, "namespace", at), _name(dataset, "name", at))
-        urn = _make_dataset_urn(*identifiers, at)
+        urn = self.names.make(*identifiers, at)
         if "symlinks" in _part(dataset, "facets", at):
-            linked = _follow_symlink(dataset, at)
+            linked = _follow_symlink(dataset, at, self.names)
             self.links = self.links or linked is not urn
             urn = linked
-        self.aliases[identifiers] = urn
+        self.names.aliases[identifiers] = urn
 
     def dataset(self, dataset: Json, at: str, *, is_written: bool) -> "_DatasetChanges":
         """Add the changes of a dataset, with its lineage, and return them.
@@ -1062,7 +1133,11 @@ class _Reader:
 
     def _dataset(self, dataset: Json, at: str, *, is_written: bool) -> _Sources:
         name = _name(dataset, "name", at)
-        urn = self.aliases[_name(dataset, "namespace", at), name]
+        urn = self.names.aliases[_name(dataset, "namespace", at), name]
+        if instance := self.names.instances_by_urn.get(urn):
+            platform = urn.parts[0]
+            instance_urn = str(Urn.of("dataPlatformInstance", platform, instance))
+            self.add(urn, "dataPlatformInstance", {"platform": platform, "instance": instance_urn})
         facets, place = _facets(dataset, "facets", at), f"{at}.facets"
         change = self._lifecycle(urn, facets, place, is_written=is_written)
         properties, deleted_names = _properties(facets, place, "tags")
@@ -1090,7 +1165,7 @@ class _Reader:
         is_profiled = bool(_facet(facets, "dataQualityMetrics", place))
         self._operation(urn, facet, change, f"{at}.outputFacets", is_profiled=is_profiled)
         sources = _Sources(urn)
-        _column_lineage(sources, facets, place, self.aliases)
+        _column_lineage(sources, facets, place, self.names)
         return sources
 
     def _lifecycle(self, urn: Urn, facets: Json, at: str, *, is_written: bool) -> str:
@@ -1100,7 +1175,7 @@ class _Reader:
         change = (_text(facet, "lifecycleStateChange", at) or "").upper()
         before = _part(facet, "previousIdentifier", at)
         if change == "RENAME" and before:
-            old = _dataset(before, f"{at}.previousIdentifier")
+            old = self.names.find(before, f"{at}.previousIdentifier")
             if old != urn:
                 self.add(old, "status", {"removed": True})
                 self.event.renamed.append((old, urn))
@@ -1382,15 +1457,11 @@ class _Reader:
         for index, entry in enumerate(_list(facet, "entries", at, _MOST_DATASETS)):
             place = f"{at}.entries[{index}]"
             if (_text(entry, "type", place) or "DATASET").upper() == "DATASET":
-                self.entry(self._target(entry, place), entry, place)
+                self.entry(self.names.find(entry, place), entry, place)
                 continue
             job = self._job(entry, place)
             for number, source in enumerate(_list(entry, "inputs", place)):
                 self._feed(job, source, f"{place}.inputs[{number}]")
-
-    def _target(self, entry: Json, at: str) -> Urn:
-        identifiers = (_name(entry, "namespace", at), _name(entry, "name", at))
-        return self.aliases.get(identifiers) or _dataset(entry, at)
 
     def _job(self, reference: Json, at: str) -> Urn:
         """Return a job that a lineage facet refers to, or the event's job if it has no name."""
@@ -1401,7 +1472,7 @@ class _Reader:
     def _feed(self, job: Urn, source: Json, at: str) -> None:
         """Add a dataset or another job as an input of a job; the job itself is ignored."""
         is_job = (_text(source, "type", at) or "DATASET").upper() == "JOB"
-        urn = self._job(source, at) if is_job else self._target(source, at)
+        urn = self._job(source, at) if is_job else self.names.find(source, at)
         if urn == job:
             return
         edges = [_edge(urn)]
@@ -1420,7 +1491,7 @@ class _Reader:
             for index, source in enumerate(_list(_object(mapping, place), "inputs", place)):
                 where = f"{place}.inputs[{index}]"
                 if (_text(source, "type", where) or "DATASET").upper() != "JOB":
-                    inputs.append(_input(source, where, self.aliases))
+                    inputs.append(_input(source, where, self.names))
                     continue
                 edges = [_edge(dataset)]
                 io_value = _input_output() | {"outputDatasetEdges": edges}

@@ -18,6 +18,7 @@ from openlineage.client.generated import base
 from openlineage.client.transport.async_http import AsyncHttpConfig, AsyncHttpTransport
 from openlineage.client.transport.http import HttpCompression, HttpConfig, HttpTransport
 
+from explorer.errors import InvalidInput
 from explorer.server import openlineage
 from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, create_token
@@ -1277,6 +1278,62 @@ def test_a_known_job_is_known_after_a_restart_and_what_changes_is_seen(tmp_path:
     assert columns_after("a") == ["a"]
     assert columns_after("a") == ["a"]
     assert columns_after("a", "b") == ["a", "b"]
+
+
+def test_a_host_is_an_instance_of_its_platform_where_the_service_is_told_so(
+    fresh: Callable[[], CatalogEngine], serve: Callable[[Service], str]
+) -> None:
+    catalog = fresh()
+    texts = ("postgres://prod:*=", "postgres://old.host:5432=legacy", "postgres://*={host}")
+    url = serve(Service(catalog, instances=openlineage.Instances.parse(texts)))
+    by_host = {"prod": "", "old.host": "legacy.", "staging": "staging."}
+    with httpx.Client(base_url=url, timeout=120) as http:
+
+        def table(host: str, **facets: Any) -> dict[str, Any]:
+            return {"namespace": f"postgres://{host}:5432", "name": "shop.t", "facets": facets}
+
+        for host in by_host:
+            # A column of the host before is what the column comes from.
+            inputs = [{**table("prod"), "field": "a"}]
+            lineage = {"fields": {"a": {"inputFields": inputs}}}
+            event = {
+                "eventType": "COMPLETE",
+                "eventTime": TIME,
+                "producer": PRODUCER,
+                "run": {"runId": str(uuid4())},
+                "job": {"namespace": "batch", "name": f"hosts.{host.replace('.', '_')}"},
+                "outputs": [table(host, columnLineage=lineage)],
+            }
+            assert http.post(PATH, json=event).status_code == 200
+    platform = "urn:li:dataPlatform:postgres"
+    for prefix in by_host.values():
+        stored = catalog.store.aspect(
+            dataset_urn("postgres", f"{prefix}shop.t"), "dataPlatformInstance"
+        )
+        assert stored is not None
+        instance = f"urn:li:dataPlatformInstance:({platform},{prefix.rstrip('.')})"
+        assert json.loads(stored.value) == {"platform": platform} | (
+            {"instance": instance} if prefix else {}
+        )
+        if prefix:
+            lineage_of = catalog.store.aspect(
+                dataset_urn("postgres", f"{prefix}shop.t"), "upstreamLineage"
+            )
+            assert lineage_of is not None
+            (upstream,) = json.loads(lineage_of.value)["upstreams"]
+            assert upstream["dataset"] == dataset_urn("postgres", "shop.t")
+    with pytest.raises(InvalidInput, match="NAMESPACE=INSTANCE"):
+        openlineage.Instances.parse(["postgres://prod"])
+
+
+def test_two_hosts_that_are_taken_for_one_are_told(
+    job: Job, caplog: pytest.LogCaptureFixture
+) -> None:
+    for host in ("told_a", "told_a", "told_b", "told_b"):
+        job.post(inputs=[{"namespace": f"toldplatform://{host}", "name": f"{job.name}.t"}])
+    (told,) = [record.message for record in caplog.records if "toldplatform" in record.message]
+    assert "toldplatform://told_a and of toldplatform://told_b have the same names" in told
+    assert "--openlineage-instance toldplatform://told_b=NAME" in told
 
 
 def test_a_run_is_rolled_back_by_its_id(job: Job) -> None:

@@ -678,6 +678,16 @@ class _Rate(click.ParamType[int]):
     "then as they go by; more get 429 and Retry-After. Each server counts for itself.",
 )
 @env_option(
+    "--openlineage-instance",
+    "openlineage_instances",
+    multiple=True,
+    metavar="NAMESPACE=INSTANCE",
+    help="The platform instance of datasets that events of OpenLineage name in this namespace, as "
+    "postgres://staging:5432=staging; may be repeated, and the first that fits counts. * stands "
+    "for any text, and {host} for the host. By default a dataset has no instance, and those of "
+    "two hosts are the same if their names are, as in DataHub.",
+)
+@env_option(
     "--log-format",
     type=click.Choice(["text", "json", "none"]),
     default="text",
@@ -760,6 +770,7 @@ def serve(
     oidc_scope: str,
     allowed_hosts: tuple[str, ...],
     rate_limit: int | None,
+    openlineage_instances: tuple[str, ...],
     log_format: Literal["text", "json", "none"],
     keep_changes: int | None,
     keep_versions: int | None,
@@ -834,6 +845,7 @@ def serve(
         store=store,
         oidc=oidc,
         requests_per_minute=rate_limit,
+        openlineage_instances=openlineage_instances,
         keep_audit_days=keep_audit,
     )
 

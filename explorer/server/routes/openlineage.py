@@ -24,6 +24,7 @@ from explorer.server.openlineage import (
     TIMESERIES,
     AspectChange,
     Event,
+    Instances,
     Memory,
     leave_out_removed,
     merge_change,
@@ -89,8 +90,10 @@ _GIVES = (
 _NOTES = (
     "A RunEvent, a JobEvent (a job, and no run) or a DatasetEvent (a dataset, and no run), of "
     "OpenLineage 2-0-2. A job becomes a dataJob in a dataFlow, a run a dataProcessInstance, and a "
-    "dataset's platform and name follow from its namespace, as DataHub maps them; hosts, accounts "
-    "and platform instances are not in the URN.",
+    "dataset's platform and name follow from its namespace, as DataHub maps them. Hosts and "
+    "accounts are not in the URN, but the platform instance that catalog serve "
+    "--openlineage-instance gives a namespace is, before the name; datasets of hosts without one "
+    "are the same if their names are, and the log tells of them.",
     "What events tell adds up, whichever comes first: inputs, outputs, columns, owners and tags "
     "are added to what is stored, and none is taken away; a schema that events alone wrote has the "
     "columns that the last one said. Of what replaces something, such as that a dataset was "
@@ -143,9 +146,9 @@ class OpenLineageRoutes(Routes):
     """The endpoints `/api/v1/lineage` and `/openapi/openlineage/api/v1/lineage`, each with its
     `batch`."""
 
-    def __init__(self, catalog: CatalogEngine) -> None:
+    def __init__(self, catalog: CatalogEngine, instances: Instances | None = None) -> None:
         super().__init__(catalog)
-        self._memory = Memory()
+        self._memory = Memory(instances)
 
     def endpoints(self) -> Iterator[Endpoint]:
         """Yield each endpoint at both addresses."""
