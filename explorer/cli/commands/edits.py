@@ -880,7 +880,9 @@ Examples
 
 The file has the YAML format of DataHub's business glossary source. Entries are identified by their
 ID, so you can rename them and move them within the file. Importing does not remove what is not in
-the file: entries, owners, links and descriptions stay in the catalog.
+the file: entries, owners, links and descriptions stay in the catalog. Domains and owners are given
+by URN, ID or name; those that the catalog does not have are refused with their line, and the rest
+is imported.
 """
 _GLOSSARY_COLUMNS = """
 \b
