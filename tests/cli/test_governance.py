@@ -122,6 +122,11 @@ def test_the_glossary_goes_out_is_compared_and_comes_back(catalog: Run, tmp_path
     ]
     assert catalog("undo", "--yes").code == catalog("undo", "--yes").code == 0
     assert catalog("glossary", "export").out.count("name:") == 0
+    nowhere = b"terms:\n  - name: CliNowhere\n    domain: No Such Domain"
+    for words in (("diff", "-"), ("import", "-", "--dry-run")):
+        ran = catalog("glossary", *words, stdin=nowhere)
+        assert "line 3: no domain is named 'No Such Domain'" in ran.err
+    assert ran.code == 1
     bad = catalog("glossary", "import", "-", stdin=b"terms: [{nam: x}]")
     assert bad.code != 0
     assert "has no name" in bad.err
