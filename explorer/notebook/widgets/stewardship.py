@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from explorer.stewardship.staging import ReviewItem, StagedChangeset
     from explorer.stewardship.staging import ReviewState as ItemState
     from explorer.stewardship.worklist import Item, Key, Worklist
+    from explorer.views.table import TableColumn
 
 _SessionT = TypeVar("_SessionT", bound=Session[Any])
 
@@ -100,8 +101,7 @@ class ListPages(Generic[_SessionT]):
         visible = places_for("people", table.columns)
         page = range(start, min(start + _ROWS, len(table.rows)))
         return {
-            "columns": [table.columns[place].title for place in visible],
-            "numbers": [table.columns[place].dtype == "int64" for place in visible],
+            "columns": [_column_state(table.columns[place]) for place in visible],
             "start": start,
             "listed": len(table.rows),
             "rows": [
@@ -112,6 +112,16 @@ class ListPages(Generic[_SessionT]):
                 for row in page
             ],
         }
+
+
+def _column_state(column: "TableColumn") -> dict[str, str]:
+    if column.dtype == "int64":
+        kind = "number"
+    elif column.folds:
+        kind = "strong" if column.style == "bold" else "text"
+    else:
+        kind = "minor"
+    return {"title": column.title, "kind": kind}
 
 
 class WorklistPages(ListPages[WorklistSession]):

@@ -9,7 +9,17 @@ from tests.conftest import nightly
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 BAD = '<img src="https://evil.example/x.png" onerror="window.__xss = 1"><script>x</script>'
-COLUMNS = ["weight", "used", "of", "downstream", "table", "column", "type"]
+COLUMNS = [
+    {"title": title, "kind": kind}
+    for title, kind in {
+        **dict.fromkeys(("weight", "used"), "number"),
+        "of": "minor",
+        "downstream": "number",
+        "table": "strong",
+        "column": "text",
+        "type": "minor",
+    }.items()
+]
 
 
 def row(at: int, **more: Any) -> Any:
@@ -22,7 +32,6 @@ def told(*rows: Any, **more: Any) -> Any:
     return {
         "progress": "3 left",
         "columns": COLUMNS,
-        "numbers": [True, True, False, True, False, False, False],
         "start": 0,
         "listed": len(listed),
         "rows": listed,
@@ -139,6 +148,19 @@ def test_nothing_is_wider_than_the_cell(show: Any, width: int) -> None:
     widget = show(width=width, worklist_shown=told(row(0, cells=cells), row(1), title=long))
     assert widget.page.evaluate("document.documentElement.scrollWidth") <= width
     widget.picture(f"worklist-{width}")
+
+
+@pytest.mark.parametrize(("width", "count"), [(1000, 8), (360, 3)])
+def test_a_row_is_one_line_whichever_columns_the_list_has(
+    show: Any, width: int, count: int
+) -> None:
+    cells = [*row(0)["cells"], "one more"]
+    columns = [*COLUMNS, {"title": "more", "kind": "minor"}]
+    widget = show(width=width, worklist_shown=told(row(0, cells=cells), columns=columns))
+    tops = widget.page.locator('[data-f="row 0"] > span').evaluate_all(
+        "cells => cells.filter((one) => one.offsetParent).map((one) => one.offsetTop)"
+    )
+    assert (len(tops), len(set(tops))) == (count, 1)
 
 
 def test_a_view_that_is_removed_listens_no_more(show: Any) -> None:

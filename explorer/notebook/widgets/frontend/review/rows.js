@@ -16,15 +16,11 @@ function addRows(shell, label, above) {
     return make("button", { type: "button", class: kind && `cx-${kind}`, "data-f": name, text, title, disabled: !usable || kernel.is() === "gone", on: { click: act } });
   }
 
-  // `numbers` says which cells are numbers; `named` is what tells the row from the others of the list.
-  function drawRow({ cells, draft }, named, kind, isShown, show, numbers = []) {
+  // `classes` are those of the cells; `named` is what tells the row from the others of the list.
+  function drawRow({ cells, draft }, named, kind, isShown, show, classes = []) {
     return make("button", {
       type: "button", class: kind, "data-f": `row ${named}`, "aria-current": isShown ? "true" : null, tabindex: isShown ? "0" : "-1", on: { click: show },
-    }, cells.map((text, at) => make("span", { class: cellClass(numbers[at]), title: text }, at === 0 && draft ? make("span", { class: "cx-edited", text: "✎ " }) : null, text)));
-  }
-
-  function cellClass(isNumber) {
-    return isNumber ? "cx-name cx-number" : "cx-name";
+    }, cells.map((text, at) => make("span", { class: `cx-name ${classes[at] || ""}`, title: text }, at === 0 && draft ? make("span", { class: "cx-edited", text: "✎ " }) : null, text)));
   }
 
   // Within the list alone: the page does not move. A row after the shown one stays in sight too.
@@ -43,5 +39,5 @@ function addRows(shell, label, above) {
     pager.hidden = !(start > 0 || after < listed);
   }
 
-  Object.assign(shell, { button, cellClass, drawPager, drawRow, list, moves, pager, reveal, row, writing });
+  Object.assign(shell, { button, drawPager, drawRow, list, moves, pager, reveal, row, writing });
 }

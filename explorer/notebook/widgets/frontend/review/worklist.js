@@ -5,6 +5,9 @@ const MISSING = {
   acts: [["store", "Save, and go to the next", "main"], ["skip", "Skip", ""], null, ["leave", "Close, keep the draft", ""], ["discard", "Discard", "quiet"]],
 };
 
+// What a column of each kind is given; in less room the numbers after the first and the lesser texts are left out.
+const WIDTHS = { number: "92px", strong: "minmax(80px, 5fr)", text: "minmax(80px, 5fr)", minor: "minmax(0, 2fr)" };
+
 function render({ model, el }) {
   const shell = shellOf({ model, el }, "catalog-explorer catalog-review catalog-worklist", () => { shell.drawEditor(); draw(); });
   const { kernel, redraw, root, say, whole } = shell;
@@ -19,7 +22,7 @@ function render({ model, el }) {
   addParts(shell);
   addEditor(shell);
   addRows(shell, "To document", 2);
-  const { button, cellClass, desk, list, pager, row, writing } = shell;
+  const { button, desk, list, pager, row, writing } = shell;
   const frame = make("div", { class: "cx-sheet" }, head, list, pager, panel, desk, acts, note);
   shell.frame = frame;
   whole.append(shell.away, frame);
@@ -30,8 +33,11 @@ function render({ model, el }) {
     const work = told(), rows = work.rows || [], inList = list.contains(root().activeElement);
     redraw(head, make("h3", { text: "To document" }), make("span", { class: "cx-dim", text: work.progress }), make("span", { class: "cx-gap" }),
       button("again", "Check for changes by others", "quiet", work.listed, () => say("again")));
-    redraw(list, make("div", { class: "cx-edit cx-heads" }, (work.columns || []).map((text, at) => make("span", { class: cellClass(work.numbers[at]), text }))),
-      rows.map((one) => shell.drawRow(one, one.at, "cx-edit", one.at === work.now, () => say("show", { at: one.at }), work.numbers)),
+    const columns = work.columns || [], classes = columns.map(({ kind }) => `cx-${kind}`);
+    list.style.setProperty("--cells", columns.map(({ kind }) => WIDTHS[kind]).join(" "));
+    list.style.setProperty("--few", columns.filter(({ kind }, at) => at === 0 || WIDTHS[kind] === WIDTHS.text).map(({ kind }) => WIDTHS[kind]).join(" "));
+    redraw(list, make("div", { class: "cx-edit cx-heads" }, columns.map(({ title }, at) => make("span", { class: `cx-name ${classes[at]}`, text: title }))),
+      rows.map((one) => shell.drawRow(one, one.at, "cx-edit", one.at === work.now, () => say("show", { at: one.at }), classes)),
       rows.length ? null : make("p", { class: "cx-dim cx-pad", text: "nothing here" }));
     if (inList) row()?.focus({ preventScroll: true });
     shell.reveal();
