@@ -32,6 +32,8 @@ class FeedSession(NarrowedSession[FeedState]):
     """The changes since the last visit, by entity, the latest first. `at` is looked at first."""
 
     READING = "reading the changes …"
+    NONE = "No changes since your last visit."
+    NO_MATCH = "No change matches."
 
     def __init__(self, catalog: AsyncCatalog, at: FeedEntry | None = None) -> None:
         super().__init__(catalog, FeedState(), at)
@@ -53,11 +55,8 @@ class FeedSession(NarrowedSession[FeedState]):
 
     def why_none(self, state: FeedState) -> str:
         """Return what is said where no row is listed."""
-        if state.rows:
-            return "No change matches."
-        if state.is_earlier:
-            return "No changes since the earlier visit either."
-        return "No changes since your last visit."
+        is_none = state.is_earlier and not state.rows
+        return "No changes since the earlier visit either." if is_none else super().why_none(state)
 
     @action("List only changes that may make descriptions wrong, or all", in_turn=False)
     async def care(self) -> None:
@@ -108,6 +107,8 @@ class JournalSession(NarrowedSession[JournalState]):
     """The saves of this machine's journal, newest first."""
 
     READING = "reading the journal …"
+    NONE = "No saves from this machine yet."
+    NO_MATCH = "No save matches."
 
     def __init__(self, catalog: AsyncCatalog) -> None:
         super().__init__(catalog, JournalState())
@@ -125,7 +126,3 @@ class JournalSession(NarrowedSession[JournalState]):
     def select(self, state: JournalState) -> Sequence[SaveRecord]:
         """Return the rows that match the words."""
         return [record for record in state.rows if record.save.has(state.words)]
-
-    def why_none(self, state: JournalState) -> str:
-        """Return what is said where no row is listed."""
-        return "No save matches." if state.rows else "No saves from this machine yet."

@@ -84,6 +84,7 @@ class ChangesetsSession(ListSession[ChangesetsState]):
     """The changesets there are to review: opened, shared, withdrawn and discarded."""
 
     READING = "looking for changesets …"
+    NONE = "No changesets."
 
     def __init__(self, catalog: "AsyncCatalog") -> None:
         super().__init__(catalog, ChangesetsState())
@@ -91,11 +92,6 @@ class ChangesetsSession(ListSession[ChangesetsState]):
     def key_of(self, row: ListedChangeset) -> Hashable:
         """Return what tells a row from the others."""
         return row.at, row.title
-
-    def why_none(self, state: ChangesetsState) -> str:
-        """Return what is said where no row is listed."""
-        del state
-        return "No changesets."
 
     async def read_rows(self) -> None:
         """List at first the changesets in files, then also those of the server. Those that are

@@ -59,6 +59,7 @@ class ConceptSession(ListSession[ConceptState]):
     is typed."""
 
     READING = "reading columns …"
+    NONE = "No dataset has a matching column."
 
     def __init__(
         self, catalog: AsyncCatalog, question: ConceptQuestion, find_drafts: Callable[[], Drafts]
@@ -90,11 +91,6 @@ class ConceptSession(ListSession[ConceptState]):
     def key_of(self, row: ConceptColumn) -> Key:
         """Return what tells a row from the others."""
         return row.key
-
-    def why_none(self, state: ConceptState) -> str:
-        """Return what is said where no row is listed."""
-        del state
-        return "No dataset has a matching column."
 
     def choose(self, number: int) -> None:
         """Choose the text with a number."""

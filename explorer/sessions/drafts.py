@@ -23,6 +23,7 @@ class DraftsSession(ListSession[DraftsState]):
     """The drafts that `find_drafts()` has."""
 
     READING = "looking for drafts …"
+    NONE = NO_DRAFTS
 
     def __init__(self, catalog: AsyncCatalog, find_drafts: Callable[[], Drafts]) -> None:
         super().__init__(catalog, DraftsState())
@@ -36,11 +37,6 @@ class DraftsSession(ListSession[DraftsState]):
     def key_of(self, row: StoredDraft) -> Path:
         """Return what tells a row from the others."""
         return row.file
-
-    def why_none(self, state: DraftsState) -> str:
-        """Return what is said where no row is listed."""
-        del state
-        return NO_DRAFTS
 
     @action("Discard the draft")
     async def discard(self, stored: StoredDraft) -> None:

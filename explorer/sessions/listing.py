@@ -47,11 +47,15 @@ class ListSession(Session[ListStateT], Generic[ListStateT]):
     """A list. What is looked at stays so while it is listed, however the rows around it change.
 
     A subclass reads rows and lists them with `put` (`read_rows`), and says what tells a row from
-    the others (`key_of`) and why there are none (`why_none`). `at` is the key of the row that is
-    looked at first.
+    the others (`key_of`). `at` is the key of the row that is looked at first.
     """
 
     READING: ClassVar[str]
+    """What is said while the rows are read."""
+    NONE: ClassVar[str] = ""
+    """What is said where there are no rows."""
+    NO_MATCH: ClassVar[str] = ""
+    """What is said where none of them matches."""
 
     def __init__(self, catalog: AsyncCatalog, state: ListStateT, at: Hashable = None) -> None:
         super().__init__(catalog, replace(state, instead=self.READING))
@@ -67,7 +71,7 @@ class ListSession(Session[ListStateT], Generic[ListStateT]):
 
     def why_none(self, state: ListStateT) -> str:
         """Return what is said where no row is listed."""
-        raise NotImplementedError
+        return self.NO_MATCH if state.rows else self.NONE
 
     @action("Read the list again", in_turn=False, supersedes=("read",))
     async def read(self) -> None:

@@ -29,6 +29,8 @@ class PropagatedSession(NarrowedSession[PropagatedState]):
     """The propagated texts, by table and column."""
 
     READING = "reading the propagated texts …"
+    NONE = "No propagated texts."
+    NO_MATCH = "No text matches."
 
     def __init__(self, catalog: AsyncCatalog) -> None:
         super().__init__(catalog, PropagatedState())
@@ -45,10 +47,6 @@ class PropagatedSession(NarrowedSession[PropagatedState]):
     def select(self, state: PropagatedState) -> Sequence[PropagatedText]:
         """Return the rows that match the words."""
         return propagated_with(state.rows, state.words)
-
-    def why_none(self, state: PropagatedState) -> str:
-        """Return what is said where no row is listed."""
-        return "No text matches." if state.rows else "No propagated texts."
 
     @action("Pin the text, so that it is never refreshed, or unpin it", in_turn=False)
     async def pin(self, text: PropagatedText) -> None:

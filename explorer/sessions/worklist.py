@@ -225,6 +225,7 @@ class CoverageSession(DatasetSession[CoverageState]):
     """How many tables and columns are documented."""
 
     READING = "counting the documented columns …"
+    NONE = NO_MATCH
 
     def __init__(self, catalog: AsyncCatalog, question: DatasetQuestion = EVERYTHING) -> None:
         super().__init__(catalog, CoverageState(question=question))
@@ -232,11 +233,6 @@ class CoverageSession(DatasetSession[CoverageState]):
     def key_of(self, row: Group) -> str:
         """Return what tells a row from the others."""
         return row.key
-
-    def why_none(self, state: CoverageState) -> str:
-        """Return what is said where no row is listed."""
-        del state
-        return NO_MATCH
 
     async def read_rows(self) -> None:
         """Count what is documented, and then the trend, if that is shown."""

@@ -99,19 +99,6 @@ async def test_what_is_pressed_after_the_list_was_closed_is_for_what_is_below_it
         await reader.until(lambda: reader.box.value == "orders")
 
 
-async def test_all_is_marked_as_read_while_the_list_stays(at: OpenTerminal, desk: Path) -> None:
-    with Catalog(data_dir=desk) as catalog:
-        read_all(catalog)
-        make_table(catalog, "fed_marked", ["a"])
-        async with at(desk) as reader:
-            await open_feed(reader)
-            await reader.sees("fed_marked")
-            before = last_offset(catalog)
-            await reader.press("m")
-            await reader.sees("Marked as read", "fed_marked")
-            assert last_offset(catalog) > before
-
-
 async def test_changes_are_narrowed_to_words_and_to_what_needs_care(
     at: OpenTerminal, desk: Path
 ) -> None:

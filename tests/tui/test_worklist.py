@@ -315,27 +315,6 @@ async def test_how_the_coverage_of_a_group_changed_is_drawn_above_the_keys(
         await reader.until(lambda: "· tables ·" not in reader.screen())
 
 
-async def test_a_refresh_counts_a_documented_column_once(at: OpenTerminal, desk: Path) -> None:
-    with Catalog(data_dir=desk) as catalog:
-        urn = make_table(catalog, "counted_once", ["a", "b", "c", "d"])
-    async with at(desk) as reader:
-        await reader.press("W", "f")
-        await reader.type("name:counted_once")
-        await reader.press("enter")
-        await reader.sees("4 undocumented")
-        await reader.press("enter")
-        await reader.sees("column 1 of 4")
-        await reader.type("text")
-        await reader.press("ctrl+s")
-        await reader.sees("3 undocumented", "1 documented here")
-        await reader.press("j")
-        await reader.sees(" c · counted_once")
-        with Catalog(data_dir=desk) as catalog:
-            await asyncio.to_thread(catalog.describe, urn, "theirs", column="d")
-        await reader.press("r")
-        await reader.sees("2 undocumented", " c · counted_once")
-
-
 async def test_a_save_is_undone_and_redone_on_the_worklist(at: OpenTerminal, desk: Path) -> None:
     with Catalog(data_dir=desk) as catalog:
         urn = make_table(catalog, "undone_here", ["a", "b", "c"])
