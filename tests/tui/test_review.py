@@ -267,7 +267,7 @@ async def test_a_file_that_is_none_is_told_and_the_list_stays(
 ) -> None:
     path = tmp_path / "other.jsonl"
     path.write_text("{}\n")
-    async with at(desk) as reader:
+    async with at(desk, size=(200, 36)) as reader:
         await reader.press("V")
         await reader.press("i")
         await reader.type(str(path))
