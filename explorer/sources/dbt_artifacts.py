@@ -456,8 +456,8 @@ class _Reader:
         if (reason := lineage_reason(lineage)) is not None:
             self.skip(node.id, reason)
         if not node.types:
-            names = [name for name in lineage.names if name != "*"]
-            node.inferred = names or query.read_names()
+            node.inferred = [name for name in lineage.names if name != "*"] or query.read_names()
+            node.is_partial = "*" in lineage.names
             if node.materialized == "ephemeral" and lineage.names:
                 node.further_types |= query.infer_types(lineage)
         return lineage

@@ -65,6 +65,7 @@ class DbtNode:
         self.catalog = catalog
         self.materialized = str(read_mapping(value, "config").get("materialized") or "")
         self.inferred: list[str] = []
+        self.is_partial = False
         # The SQL, if any; if dbt did not compile it, that of its template, or a reason.
         self.sql = read_text(value.get("compiled_code") or value.get("compiled_sql"))
         self.is_compiled = self.sql is not None
@@ -95,7 +96,7 @@ class DbtNode:
     @property
     def is_open(self) -> bool:
         """Whether it may have more columns than are known."""
-        return not self.types and not self.inferred
+        return not self.types and (self.is_partial or not self.inferred)
 
     def native_type(self, column: str) -> str:
         """Return the type of a column in the warehouse, empty if it is not known."""

@@ -130,7 +130,7 @@ def _define_query(
     )
     if any(select.is_star for select in query.selects):
         unknown_table = ".".join(
-            next((labels[label] for label in labels if label not in schema), ("",))
+            next((labels[label] for label in labels if label not in schema), ("a function",))
         )
         raise NotUnderstood(f"its * selects the columns of {unknown_table}, which are not known")
     scope = build_scope(query)

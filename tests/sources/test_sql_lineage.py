@@ -10,10 +10,10 @@ from explorer.errors import InvalidInput
 from explorer.sources.sql_lineage import (
     KnownTables,
     NotUnderstood,
-    defined_columns,
     parse_statement,
     read_lineage,
 )
+from explorer.sources.table_definition import defined_columns
 
 _ORDERS = ("wh", "shop", "orders")
 _CUSTOMERS = ("wh", "shop", "customers")
