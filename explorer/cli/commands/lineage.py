@@ -550,7 +550,7 @@ def _show_script(
         tables = find_tables(catalog, sql, dialect)
     statements = list(read_script(sql, dialect, tables.tables))
     show(script_report(statements, tables), "json" if as_json else None)
-    if any(statement.lineage.problem is not None for statement in statements):
+    if any(statement.problem is not None for statement in statements):
         click.get_current_context().exit(1)
 
 
