@@ -266,7 +266,7 @@ def plan_parts(plan: "RunPlan") -> Iterator[TextLine]:
         yield text_line((f"  {label:<9}", "dim"), words)
 
 
-def first_run_report(plan: "RunPlan") -> tuple[Note, ...]:
+def first_run_notes(plan: "RunPlan") -> tuple[Note, ...]:
     """Return what the first run of a source adds, to be said before it is asked for."""
     name = text_line((plan.source.name, "bold"))
     return (name, *plan_parts(plan), *_skipped_notes(plan))

@@ -221,7 +221,7 @@ def add(
     from explorer.sources.configured import OPTIONS
     from explorer.sources.source import SourceOptions
     from explorer.views.sources import (
-        first_run_report,
+        first_run_notes,
         options_sentence,
         run_plan_report,
         run_report,
@@ -252,7 +252,7 @@ def add(
             show_notes(() if as_json else ["nothing was written"])
             return
         if plan.before is None and not as_json:
-            show_notes(first_run_report(plan))
+            show_notes(first_run_notes(plan))
         if asks and not confirm(catalog, "Add this?", default=True):
             raise click.Abort
         if opened.source.contains_secret and not opened.options.keyring:
