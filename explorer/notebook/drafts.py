@@ -67,7 +67,9 @@ class KeptDraft(Shown, StoredDraft):
         drafts.require(self)
         text = stored_description(draft.text)
         edit = self.catalog.describe(draft.urn, text, column=draft.path, instead_of=draft.base)
-        # What was typed on meanwhile is a draft of its own.
+        # It may be known only now which catalog this is, and what was typed on meanwhile is a draft
+        # of its own.
+        drafts = self._drafts
         if drafts.find(self) is not None:
             drafts.discard(self)
         return edit

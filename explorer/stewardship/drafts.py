@@ -139,7 +139,7 @@ class Drafts:
     def find(self, stored: StoredDraft) -> StoredDraft | None:
         """Return a draft as it is stored now; `None` if it was saved, discarded or changed since it
         was read."""
-        now = self._read_stored(stored.file)
+        now = self._read_stored(self._file_of(stored))
         return now if now is not None and now.draft == stored.draft else None
 
     def require(self, stored: StoredDraft) -> StoredDraft:
@@ -168,12 +168,12 @@ class Drafts:
     def take(self, stored: StoredDraft) -> bool:
         """Make a draft this program's own, so that `read` returns it; return whether it is still
         there and no other program continues it. The one that was its own stays, separately."""
-        own = self._own_file(stored.draft.urn, stored.draft.path)
-        return self._may_use(stored.file) and self._take(stored.file, own)
+        own, file = self._own_file(stored.draft.urn, stored.draft.path), self._file_of(stored)
+        return self._may_use(file) and self._take(file, own)
 
     def discard(self, stored: StoredDraft) -> None:
         """Delete one draft."""
-        _delete(stored.file)
+        _delete(self._file_of(stored))
 
     def restore(self, draft: Draft) -> None:
         """Write a discarded draft again, as a separate one. Raises `StorageFault` if it cannot be
@@ -212,6 +212,11 @@ class Drafts:
             raise StorageFault(
                 f"The draft cannot be kept ({error.strerror}): save before you leave."
             ) from error
+
+    def _file_of(self, stored: StoredDraft) -> Path:
+        """Return the file of a draft, which moves with all others once it is known which catalog is
+        at an address."""
+        return self.directory / stored.file.name
 
     def _own_file(self, urn: str, path: str | None) -> Path:
         return self.directory / f"{_name(urn, path)}-{self.process}.json"

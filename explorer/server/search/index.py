@@ -610,7 +610,6 @@ class SearchIndex:
         found = find_most(
             words,
             self._results(unranked, view, layers),
-            frequencies,
             layers.terms,
             self._vocabulary,
             resolved.last_step + 1,

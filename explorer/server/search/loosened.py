@@ -18,7 +18,7 @@ from explorer.server.search.fields import Vocabulary
 from explorer.server.search.layers import IndexPart
 from explorer.server.search.query import Node, OptionalWords, Phrase, Stem, all_of
 from explorer.server.search.result import FoundDocument, IndexResult
-from explorer.server.search.terms import Terms, both, either
+from explorer.server.search.terms import Terms, all_but, both, either
 
 # Results are loosened where fewer match everything.
 FULL_PAGE = 20
@@ -85,19 +85,31 @@ class Frequencies:
     def __init__(self, parts: Sequence[IndexPart], terms: Terms) -> None:
         self._parts = parts
         self._terms = terms
-        self._documents = sum(part.searcher.num_docs for part in parts)
+        self._documents = self._count(tantivy.Query.all_query())
         self._counts: dict[str, int] = {}
 
     def count(self, stem: str) -> int:
-        """Return about how many documents have a word with a stem."""
+        """Return how many documents have a word with a stem."""
         if stem not in self._counts:
             mark = self._terms.stem_mark(stem)
-            self._counts[stem] = sum(part.searcher.doc_freq("marks", mark) for part in self._parts)
+            query = tantivy.Query.term_query(self._terms.schema, "marks", mark)
+            self._counts[stem] = self._count(query)
         return self._counts[stem]
+
+    def _count(self, query: tantivy.Query) -> int:
+        schema = self._terms.schema
+        return sum(
+            part.searcher.count(
+                all_but(query, [tantivy.Query.term_set_query(schema, "urn", part.hidden)])
+                if part.hidden
+                else query
+            )
+            for part in self._parts
+        )
 
     def rarity(self, stem: str) -> float:
         """Return the inverse document frequency of a stem; higher for a rarer one."""
-        count = min(self.count(stem), self._documents)
+        count = self.count(stem)
         return math.log(1 + (self._documents - count + 0.5) / (count + 0.5))
 
     def with_prefix(self, start: str) -> list[str]:
@@ -158,7 +170,6 @@ def weigh(
 def find_most(
     words: Sequence[WeighedWord],
     results: Sequence[IndexResult],
-    frequencies: Frequencies,
     terms: Terms,
     vocabulary: Vocabulary,
     step: int,
@@ -175,7 +186,7 @@ def find_most(
         for score, address in result.best(either(clauses), _MOST_COMPARED):
             document = result.document(address)
             weight = _MINOR if is_minor(document) else 1.0
-            more = bonus * _named_by(document, stems, frequencies, vocabulary)
+            more = bonus * _named_by(document, stems, vocabulary)
             key = order_key(document)
             found = FoundDocument(step, key, address, part)
             ranked.append((round(weight * score + more, 4), key, found, document.urn))
@@ -217,15 +228,12 @@ def _form_query(stems: frozenset[str], worth: float, terms: Terms) -> tantivy.Qu
     return either([scored(worth, None), *more])
 
 
-def _named_by(
-    document: Document, stems: set[str], frequencies: Frequencies, vocabulary: Vocabulary
-) -> float:
-    """Return which part of the name of a document consists of stems, by how rare they are; of
-    several names the best."""
+def _named_by(document: Document, stems: set[str], vocabulary: Vocabulary) -> float:
+    """Return which part of the words of the name of a document are among stems; of several names
+    the best."""
     best = 0.0
     for name in names_of(vocabulary, document):
         parts = {stem_of(part) for run in chunks(name.rpartition(".")[2]) for part in split(run)}
-        total = sum(map(frequencies.rarity, parts))
-        if total:
-            best = max(best, sum(map(frequencies.rarity, parts & stems)) / total)
+        if parts:
+            best = max(best, len(parts & stems) / len(parts))
     return best
