@@ -239,7 +239,7 @@ def test_a_description_is_written_from_an_option_and_marked(shop: Run) -> None:
     ran = shop("describe", urn, "--text", "Written *here*.")
     assert ran.code == 0
     assert ran.out == ""
-    assert "described" in ran.err
+    assert "Described" in ran.err
     page = shop("get", urn).out
     assert "✎ edited" in page
     assert "Written *here*." in page

@@ -76,7 +76,6 @@ class TestUrns:
         for answer in (
             caller.send(urn, "status", {"removed": False}),
             caller.get(f"/entitiesV2/{urn}"),
-            caller.post("/entities?action=search", {"input": "*", "entity": urn.split(":")[2]}),
         ):
             assert answer.status_code == 400
             assert f"did you mean {right}" in answer.json()["message"]

@@ -214,7 +214,7 @@ class TestWritesOfDataHubsCallers:
         assert answer.status_code == 200, answer.text
         assert caller.value(dataset, "status") == {"removed": True}
         assert caller.value(dataset, "datasetKey")["platform"] == "urn:li:dataPlatform:hive"
-        assert caller.search(dataset.split(",")[1])["numEntities"] == 0
+        assert caller.search(f'"{dataset.split(",")[1]}"')["numEntities"] == 0
 
     def test_a_snapshot_can_hide_an_entity_that_is_not_there(
         self, caller: Caller, dataset: str

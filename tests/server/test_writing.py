@@ -420,7 +420,7 @@ def test_delete_of_the_key_removes_the_entity(caller: Caller, dataset: str) -> N
     caller.ingest(dataset, "ownership", OWNERSHIP)
     caller.ingest(dataset, "datasetKey", None, "DELETE")
     assert not caller.exists(dataset)
-    assert caller.search(dataset.split(",")[1])["numEntities"] == 0
+    assert caller.search(f'"{dataset.split(",")[1]}"')["numEntities"] == 0
 
 
 def test_delete_on_an_unknown_entity_fails(caller: Caller, dataset: str) -> None:

@@ -163,7 +163,7 @@ async def test_loading_failing_and_finding_nothing_look_different(
         await reader.sees("✗ ", "cannot be reached", "r tries again")
         catalogs[0].failing = None
         await reader.press("escape", "escape", "r")
-        await reader.sees("83 results")
+        await reader.sees("114 results")
         # What was wrong with a text before is said no more once another one fails.
         await reader.ask("orders nosuch:x")
         await reader.sees("»nosuch«")
@@ -192,7 +192,7 @@ async def test_completions_drop_down_are_chosen_and_taken(sample: Path, at: Open
         await reader.sees("› postgres")
         await reader.press("enter")
         assert reader.box.value == "orders platform:postgres"
-        await reader.sees("18 results")
+        await reader.sees("26 results")
         # A name chosen with the arrows is opened.
         await reader.ask("fct_refu")
         await reader.sees("⇥ fct_refunds")
@@ -203,14 +203,14 @@ async def test_completions_drop_down_are_chosen_and_taken(sample: Path, at: Open
 async def test_facets_are_conditions_of_the_text(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.ask("orders")
-        await reader.sees("83 results")
+        await reader.sees("114 results")
         await reader.press("enter", "1")
         await reader.sees("│ orders type:dataset", "● dataset", "63 results")
         await reader.ask("orders tags:PII")
         shown = await reader.sees("● PII")
         assert "● dataset" not in shown
         await reader.press("escape", "x")
-        await reader.sees("83 results")
+        await reader.sees("114 results")
         assert reader.box.value == "orders"
 
 
@@ -293,7 +293,7 @@ async def test_the_order_is_chosen_and_a_place_explained(sample: Path, at: OpenT
         await reader.press("enter", "w")
         await reader.sees(
             "Why orders is number 1",
-            "· score 13",
+            "· score 14",
             "of it for its use",
             "a name is what was typed",
             "full name raw.shop.orders",
@@ -345,7 +345,7 @@ async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(
         await reader.ask(f"https://hub.example/dataset/{ORDERS}/Schema")
         await reader.sees(" fct_orders ", "Columns·")
         await reader.ask(REMOVED.parts[1])
-        await reader.sees("No results", "No results for “analytics.sandbox.tmp_orders")
+        await reader.sees("nothing has all of: analytics, sandbox, tmp, orders")
         await reader.ask(str(REMOVED))
         await reader.sees("SOFT-DELETED", REMOVED.parts[1].rpartition(".")[2])
         await reader.ask(str(Urn.dataset("hive", "never.there")))

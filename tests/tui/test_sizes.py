@@ -11,7 +11,7 @@ from tests.tui.conftest import Matches, OpenTerminal, Steady
 pytestmark = pytest.mark.anyio
 
 WALK = (
-    ("find-wide", ("slash", *"orders", "enter"), "83 results"),
+    ("find-wide", ("slash", *"orders", "enter"), "114 results"),
     ("facets-wide", ("f", "down", "down"), "add, remove"),
     ("syntax-wide", ("escape", "slash", "delete", "question_mark"), "Search syntax"),
     ("keys-wide", ("escape", "escape", "question_mark"), "Results  here"),

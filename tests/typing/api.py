@@ -363,6 +363,8 @@ async def edited(catalog: AsyncCatalog) -> None:
     assert_type(made, Edit)
     assert_type(await catalog.rename(made.urn, "Orders", instead_of="Order"), Edit)
     assert_type(await catalog.move(made.urn, None, instead_of="urn:li:glossaryNode:a"), Edit)
+    moved = await catalog.move_contents("urn:li:domain:a", dry_run=True)
+    assert_type(moved, MovedContents)
     source = {"documentation": "o", "attribution": {"time": 0}}
     sourced = await catalog.set_text_source(TABLE, "id", source, instead_of={})
     assert_type(sourced, Edit)
@@ -512,6 +514,7 @@ def written_waiting(catalog: Catalog) -> None:
     assert_type(catalog.new("tag", "Order"), Edit)
     assert_type(catalog.rename("urn:li:tag:c", "Orders"), Edit)
     assert_type(catalog.move("urn:li:domain:a", "urn:li:domain:b"), Edit)
+    assert_type(catalog.move_contents("urn:li:domain:a"), MovedContents)
     assert_type(catalog.set_text_source(TEXT, "id", None), Edit)
     assert_type(catalog.create_with("urn:li:tag:c", {"tagProperties": {"name": "c"}}), Edit)
     assert_type(catalog.last_undo(), JournalSave | None)

@@ -56,9 +56,9 @@ What is read
                   sources.json where dbt has written them: models, sources,
                   seeds, snapshots, their tests with the last result, semantic
                   models, metrics, and exposures as dashboards; meta.owner and
-                  meta.terms become owners and terms: ann, @ann, Ann (a@b.org),
-                  or as owner_extraction_pattern and owners say under vars:
-                  catalog: in dbt_project.yml. Without the project: a
+                  meta.terms become owners and terms: ann, @ann or
+                  Ann (a@b.org), or as owner_extraction_pattern and owners say
+                  under vars: catalog: in dbt_project.yml. Without the project: a
                   manifest.json or NAME_manifest.json, or its folder, with the
                   other artifacts beside it
   queries         with --dialect: SQL, or a query history as CSV, JSON or
