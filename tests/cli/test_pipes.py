@@ -109,3 +109,13 @@ def test_other_programs_get_rows_that_are_neither_wrapped_nor_cut(
     assert edits[1] == f"  none → “{text.strip()}”"
     fitted = shop("tag", urn, **{**more, "COLUMNS": "60"}).out.splitlines()
     assert max(map(len, fitted)) <= 60
+
+
+def test_a_pipe_gets_the_urns_of_what_has_all_words(mill: Run) -> None:
+    shown = mill("search", "flour heavy sacks", "--filter", "platform:duckdb", "--json").json
+    assert shown["complete"] == 0
+    assert {"heavy", "sacks"} & {*shown["hits"][0]["lacks"]}
+    ran = mill("search", "flour heavy sacks", "--filter", "platform:duckdb", "--urns")
+    assert ran.out == ""
+    assert "without some of the words, not printed" in ran.err
+    assert mill("search", "flour", "--filter", "platform:duckdb", "--urns").out.strip() == FLOUR
