@@ -97,9 +97,9 @@ def search_value(query: SearchQuery, page: FoundPage, dialect: Dialect) -> dict[
         [{"name": field, "value": value} for field, value in hit.matched] for hit in page.hits
     ]
     hits = [(hit.urn, hit.score, fields) for hit, fields in zip(page.hits, matched, strict=True)]
-    said: dict[str, Any] = {} if page.corrected is None else {"corrected": page.corrected}
+    notes: dict[str, Any] = {} if page.corrected is None else {"corrected": page.corrected}
     if page.complete is not None:
-        said["loosened"] = {"complete": page.complete, "words": list(page.words)}
+        notes["loosened"] = {"complete": page.complete, "words": list(page.words)}
     return {
         "numEntities": page.total,
         "pageSize": query.count,
@@ -122,7 +122,7 @@ def search_value(query: SearchQuery, page: FoundPage, dialect: Dialect) -> dict[
                 {"name": facet.name, "aggregations": dict(facet.counts)} for facet in page.facets
             ],
             "aggregations": [_aggregation(facet) for facet in page.facets],
-            **said,
+            **notes,
         },
     }
 

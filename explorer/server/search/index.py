@@ -246,7 +246,7 @@ class LoosenedPlan:
     """A search together with results that have most of its words. `counted` has both, `evidence`
     the values of the latter that match."""
 
-    found: Loosened
+    best: Loosened
     counted: Plan
     evidence: Evidence
 
@@ -576,7 +576,7 @@ class SearchIndex:
         else:
             documents = plan.merged.page(start, count)
             begin = max(start - plan.merged.total(), 0)
-            documents += loosened.found.documents[begin : begin + count - len(documents)]
+            documents += loosened.best.documents[begin : begin + count - len(documents)]
         hits = tuple(self._hit(document, plan, loosened) for document in documents)
         if counting is not None:
             counting.result()
@@ -605,9 +605,9 @@ class SearchIndex:
         spelling = Spelling(view, layers.terms, self._vocabulary)
         frequencies = Frequencies(view.parts, layers.terms)
         words = weigh(optional, frequencies, self._expand, spelling.nearest)
-        others = all_of((optional.required, Not(resolved.node)))
-        unranked = replace(resolved, node=others, steps=(), sort=(), optional=None)
-        found = find_most(
+        incomplete = all_of((optional.required, Not(resolved.node)))
+        unranked = replace(resolved, node=incomplete, steps=(), sort=(), optional=None)
+        best = find_most(
             words,
             self._results(unranked, view, layers),
             layers.terms,
@@ -615,11 +615,11 @@ class SearchIndex:
             resolved.last_step + 1,
         )
         loosened = None
-        if found is not None:
-            most = Among(tuple(found.scores))
+        if best is not None:
+            most = Among(tuple(best.scores))
             node = any_of((resolved.node, most))
             counted = self._make_plan(replace(resolved, node=node, optional=None), view, layers)
-            loosened = LoosenedPlan(found, counted, Evidence(found.node, self._vocabulary))
+            loosened = LoosenedPlan(best, counted, Evidence(best.node, self._vocabulary))
         with self._plans_lock:
             if self._planned_for == (view.number, self._vocabulary.generation):
                 self._loosened[resolved] = loosened
@@ -713,15 +713,15 @@ class SearchIndex:
     ) -> SearchHit:
         resolved, document = plan.resolved, plan.document(found)
         use = use_of(document.usage)
-        if loosened is not None and document.urn in loosened.found.scores:
+        if loosened is not None and document.urn in loosened.best.scores:
             matched = loosened.evidence.of(document)
-            lacks = loosened.found.lacks(document, self._vocabulary)
+            lacks = loosened.best.lacks(document, self._vocabulary)
             return SearchHit(
                 document.urn,
-                loosened.found.scores[document.urn],
+                loosened.best.scores[document.urn],
                 matched,
                 loosened.evidence.weights(document, matched),
-                loosened.found.reason(lacks),
+                loosened.best.reason(lacks),
                 use,
                 lacks,
             )

@@ -188,16 +188,16 @@ def find_most(
             weight = _MINOR if is_minor(document) else 1.0
             more = bonus * _named_by(document, stems, vocabulary)
             key = order_key(document)
-            found = FoundDocument(step, key, address, part)
-            ranked.append((round(weight * score + more, 4), key, found, document.urn))
+            place = FoundDocument(step, key, address, part)
+            ranked.append((round(weight * score + more, 4), key, place, document.urn))
     if not ranked:
         return None
     ranked.sort(key=lambda entry: (-entry[0], entry[1]))
     best = ranked[0][0]
-    kept = [entry for entry in ranked[:_MOST] if entry[0] >= best * _LEAST]
+    good = [entry for entry in ranked[:_MOST] if entry[0] >= best * _LEAST]
     # Complete matches have scores of 1 and more.
-    scores = {urn: score / (best + 1) for score, _, _, urn in kept}
-    return Loosened(tuple(words), tuple(found for _, _, found, _ in kept), scores)
+    scores = {urn: score / (best + 1) for score, _, _, urn in good}
+    return Loosened(tuple(words), tuple(place for _, _, place, _ in good), scores)
 
 
 def _query(word: WeighedWord, terms: Terms) -> tantivy.Query:

@@ -249,20 +249,20 @@ def parse(
         return _QueryParser(tokens, vocabulary, field_names, names, expand, mode)
 
     tokens = list(query_tokens(text, is_field))
-    whole = parser("whole")
-    node = whole.parse()
+    reader = parser("whole")
+    node = reader.parse()
     if node is None and text.strip():
         # The text is not empty but has no searchable word: it finds nothing instead of everything.
         node = parser("wordless").parse() or NOTHING
-    if whole.has_operators or not whole.optional:
+    if reader.has_operators or not reader.optional:
         return node or EVERYTHING, None
-    words = tuple(dict.fromkeys(part for parts in whole.optional for part in parts))
+    words = tuple(dict.fromkeys(part for parts in reader.optional for part in parts))
     left_out = stop_words(words)
     weighed = tuple(word for word in words if word not in left_out) or words
-    optional = OptionalWords(EVERYTHING, words, weighed, whole.typed)
+    optional = OptionalWords(EVERYTHING, words, weighed, reader.typed)
     if optional.is_question:
         required = parser("conditions").parse()
-        optional = replace(optional, phrases=tuple(whole.phrases))
+        optional = replace(optional, phrases=tuple(reader.phrases))
     else:
         required = parser("phrases").parse()
     return node or EVERYTHING, replace(optional, required=required or EVERYTHING)

@@ -101,8 +101,8 @@ def steps(
     typed = tuple(words)
     name = "".join("".join(word.parts) for word in typed)[:NAME_CUT]
     ranking: list[Step] = []
-    if written := text.strip()[:NAME_CUT]:
-        ranking.append(NameWritten(written))
+    if name_typed := text.strip()[:NAME_CUT]:
+        ranking.append(NameWritten(name_typed))
     if name or urns:
         names = {name, *_alternatives(query)} - {""}
         ranking.append(NameIs(tuple(sorted(names)), tuple(urns)))

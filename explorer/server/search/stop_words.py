@@ -54,6 +54,6 @@ def stop_words(words: Collection[str]) -> frozenset[str]:
     That is English unless another language has two or more of its stop words there, and more than
     English: `car` is one in French, and a vehicle among English words.
     """
-    english, *others = (language.intersection(words) for language in _LANGUAGES)
-    best = max(others, key=len)
+    english, *foreign = (language.intersection(words) for language in _LANGUAGES)
+    best = max(foreign, key=len)
     return best if len(best) > max(1, len(english)) else english
