@@ -205,7 +205,7 @@ async def test_facets_are_conditions_of_the_text(sample: Path, at: OpenTerminal)
         await reader.ask("orders")
         await reader.sees("114 results")
         await reader.press("enter", "1")
-        await reader.sees("│ orders type:dataset", "● dataset", "63 results")
+        await reader.sees("│ orders type:dataset", "● dataset", "93 results")
         await reader.ask("orders tags:PII")
         shown = await reader.sees("● PII")
         assert "● dataset" not in shown
@@ -224,9 +224,9 @@ async def test_a_condition_is_made_step_by_step(sample: Path, at: OpenTerminal) 
         await reader.press("enter")
         await reader.sees("is not", "begins with", "has no value")
         await reader.press("enter")
-        await reader.sees("snowflake", "40")
+        await reader.sees("snowflake", "59")
         await reader.press("enter")
-        await reader.sees("40 results")
+        await reader.sees("59 results")
         assert reader.box.value == "orders platform:snowflake"
         await reader.press("c")
         await reader.type("rowcount")
@@ -306,7 +306,7 @@ async def test_the_order_is_chosen_and_a_place_explained(sample: Path, at: OpenT
         await reader.press("down", "enter")
         shown = await reader.sees("by name, A to Z")
         names = [hit.urn.name for hit in reader.app.query_one(ResultRows).hits.values()]
-        assert names[0].endswith("churn_scores"), shown
+        assert names[0].endswith("categories"), shown
 
 
 @pytest.mark.nightly

@@ -43,6 +43,7 @@ from explorer.client import (
     LineageEdge,
     LoadReport,
     Measures,
+    MovedContents,
     Named,
     Offline,
     Pager,

@@ -135,7 +135,9 @@ def test_a_review_has_the_same_rows_in_every_front_end(
         [str(cell or "") for cell in row] for row in people_rows(table)
     ]
     shown = places_for("people", table.columns)
-    assert [column["title"] for column in widget.review["columns"]] == [table.columns[at].title for at in shown]
+    assert [column["title"] for column in widget.review["columns"]] == [
+        table.columns[at].title for at in shown
+    ]
     ran = shell(data_dir, "docs", "review", str(staged.path))
     for page in (repr(widget), ran.stdout + ran.stderr):
         assert [word for word in cells if word not in page] == []

@@ -58,9 +58,9 @@ What is read
                   models, metrics, and exposures as dashboards; meta.owner and
                   meta.terms become owners and terms: ann, @ann or
                   Ann (a@b.org), or as owner_extraction_pattern and owners say
-                  under vars: catalog: in dbt_project.yml. Without the project: a
-                  manifest.json or NAME_manifest.json, or its folder, with the
-                  other artifacts beside it
+                  under vars: catalog: in dbt_project.yml. Without the
+                  project: a manifest.json or NAME_manifest.json, or its
+                  folder, with the other artifacts beside it
   queries         with --dialect: SQL, or a query history as CSV, JSON or
                   Parquet, as Snowflake, BigQuery (also bq --format=json),
                   Redshift, Databricks and PostgreSQL's csvlog name its

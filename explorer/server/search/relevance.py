@@ -101,7 +101,7 @@ def steps(
     typed = tuple(words)
     name = "".join("".join(word.parts) for word in typed)[:NAME_CUT]
     ranking: list[Step] = []
-    if name_typed := text.strip()[:NAME_CUT]:
+    if typed and (name_typed := text.strip()[:NAME_CUT]):
         ranking.append(NameWritten(name_typed))
     if name or urns:
         names = {name, *_alternatives(query)} - {""}
