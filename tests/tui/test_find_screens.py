@@ -53,7 +53,7 @@ async def test_only_a_facet_that_is_longer_than_shown_has_the_sign_of_it(
         await reader.ask("fct_orders")
         shown = await reader.sees("14 results", "▸ Tagged With 8", "  Platform")
         assert "▾ Platform" not in shown
-        await reader.press("enter", "f", "g", "j", "j", "j", "enter")
+        await reader.press("enter", "f", "g", "j", "j", "j", "j", "j", "enter")
         await reader.sees("▾ Tagged With 8")
 
 
