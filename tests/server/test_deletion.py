@@ -131,7 +131,7 @@ class TestRollback:
         assert caller.exists(dataset) is not is_hard
         assert caller.value(dataset, "ownership") is None
         assert caller.value(dataset, "status") == (None if is_hard else {"removed": True})
-        assert caller.search(dataset.split(",")[1])["numEntities"] == 0
+        assert caller.search(f'"{dataset.split(",")[1]}"')["numEntities"] == 0
         again = caller.post("/runs?action=rollback", body).json()["value"]
         assert (again["entitiesAffected"], again["entitiesDeleted"]) == (0, 0)
         roll_back(caller, "made-softly")

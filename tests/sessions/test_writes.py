@@ -26,10 +26,7 @@ CELLS: Final = {f"notebook/{name}.py" for name in ("catalog", "drafts", "entity"
 """What a cell calls: the client, with a display. It writes in one step."""
 
 EXCEPTIONS: Final[dict[str, set[str]]] = {
-    # The lists of the worklist and of propagated texts are moved with their sessions.
-    "tui/screens/stewardship.py": {
-        *("stage", "pin_propagated", "refresh_propagated", "take_back_propagated"),
-    },
+    # What a command does with propagated texts has one step each.
     "cli/commands/review.py": {"pin_propagated", "refresh_propagated", "take_back_propagated"},
 }
 """By files, what they write without a session."""

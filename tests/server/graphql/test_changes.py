@@ -206,7 +206,7 @@ def test_a_deprecation_is_said_and_taken_back(caller: Caller, table: Any) -> Non
 
 def test_entities_are_taken_away_and_brought_back(caller: Caller, table: Any) -> None:
     def found() -> Any:
-        return caller.search(table.split(",")[1])["numEntities"]
+        return caller.search(f'"{table.split(",")[1]}"')["numEntities"]
 
     kind = "BatchUpdateSoftDeletedInput"
     assert found() == 1
