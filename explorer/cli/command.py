@@ -6,108 +6,14 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Final
 
 import click
 
 from explorer import config
+from explorer.cli.sections import find_command, sections
 from explorer.errors import CatalogError, MissingExtra, StorageFault, Unreachable, Unusable
 from explorer.version import __version__
-
-SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
-    "Find and read": {
-        "search": (".entities", "Search the catalog for TEXT; the best matches come first."),
-        "get": (".entities", "Show one entity: health, owners, description, columns and links."),
-        "browse": (".entities", "List the folders and entities at PATH."),
-        "schema": (".entities", "Show the columns of a dataset as a tree."),
-        "usage": (".entities", "Show daily usage of an entity, and who uses it."),
-        "profile-stats": (
-            ".entities",
-            "Show the profiling statistics of a dataset and its columns.",
-        ),
-        "history": (".entities", "List the changes to an entity, with date and author."),
-        "blame": (".entities", "Show who wrote each column's description, and when."),
-        "diff": (".entities", "Show the differences between two versions of an aspect."),
-    },
-    "Explore lineage and relationships": {
-        "lineage": (".lineage", "Show the upstream and downstream lineage of an entity."),
-        "impact": (
-            ".lineage",
-            "Show what is affected downstream when an entity or column changes.",
-        ),
-        "path": (".lineage", "Show every shortest path from SOURCE to TARGET."),
-        "relationships": (".lineage", "List the incoming and outgoing relationships of an entity."),
-    },
-    "Bring in your own data": {
-        "add": (
-            ".sources",
-            "Put a database, files, a dbt project or a log of queries into the catalog.",
-        ),
-        "sources": (
-            ".sources",
-            "List the sources that were added, run them again, or remove them.",
-        ),
-    },
-    "Edit": {
-        "describe": (
-            ".documentation",
-            "Show or edit the description of a dataset, column or container.",
-        ),
-        "new": (".edits", "Create a tag, glossary term or group, domain or data product."),
-        "rename": (".edits", "Rename a tag, glossary term or group, domain or data product."),
-        "move": (".edits", "Move glossary terms, term groups or domains to another parent."),
-        "tag": (".edits", "Show, add or remove tags on entities and columns."),
-        "term": (".edits", "Show, add or remove glossary terms on entities and columns."),
-        "own": (".edits", "Show, add or remove the owners of entities."),
-        "domain": (".edits", "Show, set or remove the domain of entities."),
-        "link": (".documentation", "Show, add or remove an entity's links to documents."),
-        "deprecate": (".edits", "Mark entities as deprecated, with a note and a replacement."),
-        "delete": (".edits", "Delete entities, permanently or so that they can be restored."),
-        "restore": (".edits", "Restore soft-deleted entities, or a catalog from a backup."),
-        "undo": (".edits", "Undo the last save, or the edit with this ID."),
-        "redo": (".edits", "Redo what the last undo reverted."),
-        "load": (".maintenance", "Load metadata from FILEs; - reads standard input."),
-        "export": (".maintenance", "Export the whole catalog to FILE, or to standard output."),
-    },
-    "Maintain documentation": {
-        "coverage": (".documentation", "Show how much of the catalog is documented."),
-        "worklist": (".documentation", "Show what to document next, the most used first."),
-        "changes": (
-            ".documentation",
-            "Show what other people and ingestion changed since your last visit.",
-        ),
-        "docs": (".documentation", "Export, import, review and propagate descriptions."),
-        "glossary": (".edits", "Export and import the business glossary."),
-    },
-    "Configure servers": {
-        "login": (".profile", "Sign in to a server, and keep that in the keyring."),
-        "profile": (".profile", "Manage named connections to servers and their access tokens."),
-    },
-    "Run and maintain a catalog": {
-        "serve": (".server", "Serve a catalog to this machine or to a team."),
-        "token": (".server", "Make, list and revoke the access tokens of a served catalog."),
-        "audit": (".server", "Show who changed what in a served catalog, and who was refused."),
-        "backup": (".maintenance", "Back up the catalog to the new directory DEST."),
-        "check": (".maintenance", "Check the integrity of a catalog on this machine."),
-        "reindex": (".maintenance", "Rebuild the search index from the stored metadata."),
-        "migrate": (
-            ".maintenance",
-            "Copy a catalog between a data directory and a PostgreSQL database.",
-        ),
-        "compact": (".maintenance", "Free the disk space of data deleted from a catalog."),
-        "sample": (".maintenance", "Load or remove the sample catalog of a fictional company."),
-    },
-    "Shell": {
-        "completion": ("..shell_completion", "Print a shell completion script."),
-    },
-}
-"""For each heading of the help, in the order shown: the commands, each with its module, as a name
-relative to `explorer.cli.commands`, and its summary."""
-
-_MODULES: Final = {
-    name: module for commands in SECTIONS.values() for name, (module, _) in commands.items()
-}
 
 
 class Commands(click.Group):
@@ -123,23 +29,26 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, sorted."""
-        return sorted({*super().list_commands(ctx), *_MODULES})
+        return sorted(
+            {*super().list_commands(ctx), *(name for part in sections() for name in part.commands)}
+        )
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with this name, importing its module if needed."""
-        if cmd_name in _MODULES and cmd_name not in self.commands:
-            module = import_module(_MODULES[cmd_name], "explorer.cli.commands")
-            self.add_command(getattr(module, cmd_name.replace("-", "_")))
-        return super().get_command(ctx, cmd_name)
+        return super().get_command(ctx, cmd_name) or find_command(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands under the headings of `SECTIONS`."""
+        """Write the commands under the headings of their sections."""
         del ctx
-        widest = max(map(len, _MODULES))
-        for heading, commands in SECTIONS.items():
-            with formatter.section(heading):
-                rows = [(name.ljust(widest), summary) for name, (_, summary) in commands.items()]
-                formatter.write_dl(rows)
+        widest = max(len(name) for section in sections() for name in section.commands)
+        for section in sections():
+            with formatter.section(section.heading):
+                formatter.write_dl(
+                    [
+                        (name.ljust(widest), command.get_short_help_str(100))
+                        for name, command in section.commands.items()
+                    ]
+                )
 
 
 _REFUSED: Final = 1

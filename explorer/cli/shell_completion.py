@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.shell_completion import CompletionItem, ShellComplete, split_arg_string
 
+from explorer.cli.sections import SHELL
 from explorer.errors import CatalogError
 from explorer.metadata.browse_paths import below_path
 
@@ -433,7 +434,7 @@ _HOW = {
 }
 
 
-@click.command(epilog=_EPILOG)
+@SHELL.command(epilog=_EPILOG)
 @click.argument("shell", type=click.Choice(tuple(_HOW)))
 def completion(shell: str) -> None:
     """Print a shell completion script."""

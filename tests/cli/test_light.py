@@ -8,7 +8,7 @@ import click
 import pytest
 
 from explorer.cli import command
-from explorer.cli.command import SECTIONS
+from explorer.cli.sections import find_command, sections
 
 HEAVY = (
     *("textual", "pandas", "plotly", "networkx", "httpx", "starlette", "ipywidgets", "uvicorn"),
@@ -68,12 +68,16 @@ def test_the_package_offers_the_client_with_results_that_show_themselves() -> No
         _ = explorer.Catalogue
 
 
-def test_the_list_of_commands_says_of_each_what_the_command_says_of_itself() -> None:
+def test_the_help_lists_each_command_once_with_what_the_command_says_of_itself() -> None:
     root = command.catalog
-    context = click.Context(root)
-    for heading, commands in SECTIONS.items():
-        for name, (_, summary) in commands.items():
-            found = root.get_command(context, name)
-            assert found is not None
-            assert found.name == name, heading
-            assert found.get_short_help_str(100) == summary
+    names = [name for section in sections() for name in section.commands]
+    assert sorted(names) == sorted(set(names)) == root.list_commands(click.Context(root))
+    listed = root.get_help(click.Context(root))
+    for name in names:
+        said = root.commands.get(name) or find_command(name)
+        assert said is not None
+        assert f"  {name} " in listed
+        assert (
+            said.get_short_help_str(100).split(".")[0].split()[:4]
+            == (listed.split(f"\n  {name} ")[1].split()[:4])
+        )

@@ -29,6 +29,7 @@ from explorer.cli.options import (
     require_any,
     session_progress,
 )
+from explorer.cli.sections import EDIT, MAINTAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,7 @@ In before and after, a link is written as "URL LABEL".
 """
 
 
-@click.command(epilog=_LINK_EPILOG)
+@EDIT.command(epilog=_LINK_EPILOG)
 @options.entity
 @click.argument("action", type=click.Choice(["add", "remove"]), required=False)
 @click.argument("url_linked", metavar="[URL]", type=WORDS, required=False)
@@ -204,7 +205,7 @@ The trend
 """
 
 
-@click.command(epilog=_COVERAGE_EPILOG)
+@MAINTAIN.command(epilog=_COVERAGE_EPILOG)
 @dataset_options
 @click.option(
     "--by",
@@ -321,7 +322,7 @@ An item without a column is the table itself.
 """
 
 
-@click.command(epilog=_WORKLIST_EPILOG)
+@MAINTAIN.command(epilog=_WORKLIST_EPILOG)
 @dataset_options
 @click.option(
     "--owner",
@@ -416,7 +417,7 @@ catalog; the terminal app and notebooks use the same one.
 """
 
 
-@click.command(epilog=_CHANGES_EPILOG)
+@MAINTAIN.command(epilog=_CHANGES_EPILOG)
 @click.option("--read", "is_read", is_flag=True, help="Mark these changes as read.")
 @click.option("--earlier", is_flag=True, help="Show the changes since the visit before the last.")
 @click.option(
@@ -555,7 +556,7 @@ _clear_empty = click.option(
 )
 
 
-@click.group(epilog=_DOCS_EPILOG)
+@MAINTAIN.group(epilog=_DOCS_EPILOG)
 def docs() -> None:
     """Export, import, review and propagate descriptions.
 
@@ -955,7 +956,7 @@ ingested one), edited, ingested; after an edit also before, changed, dry_run.
 """
 
 
-@click.command(epilog=_DESCRIBE_EPILOG)
+@EDIT.command(epilog=_DESCRIBE_EPILOG)
 @options.entity
 @options.column_option
 @click.option("--text", type=WORDS, help="The new description; - reads standard input.")

@@ -12,6 +12,7 @@ import click
 
 from explorer.cli import options
 from explorer.cli.options import WORDS, OutputFormat, Target, catalog_options, format_options
+from explorer.cli.sections import EDIT, MAINTAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,7 +64,7 @@ retire it with catalog deprecate or catalog delete --soft.
 """
 
 
-@click.command(epilog=_NEW_EPILOG)
+@EDIT.command(epilog=_NEW_EPILOG)
 @click.argument("kind", type=click.Choice(tuple(_KINDS)))
 @click.argument("name", type=WORDS)
 @click.option("--in", "parent", type=WORDS, metavar="PARENT", help="The parent group or domain.")
@@ -111,7 +112,7 @@ The URN does not change, so everything that uses the entity keeps working.
 {_EDITS_AS_JSON}"""
 
 
-@click.command(epilog=_RENAME_EPILOG)
+@EDIT.command(epilog=_RENAME_EPILOG)
 @options.entity
 @click.argument("name", type=WORDS)
 @options.dry_run
@@ -147,7 +148,7 @@ catalog domain.
 {_EDITS_AS_JSON}"""
 
 
-@click.command(epilog=_MOVE_EPILOG)
+@EDIT.command(epilog=_MOVE_EPILOG)
 @click.argument(
     "words", nargs=-1, required=True, type=options.ENTITY, metavar="URN|NAME... [PARENT]"
 )
@@ -340,7 +341,7 @@ def _label_command(
     command = options.dry_run(format_options("json", "csv", "urns")(catalog_options(command)))
     if on_columns:
         command = options.column_option(command)
-    return click.command(name, epilog=epilog)(options.entities(adding(removing(command))))
+    return EDIT.command(name, epilog=epilog)(options.entities(adding(removing(command))))
 
 
 tag = _label_command(
@@ -413,7 +414,7 @@ With NAME or --none, --json prints an object:
 _DOMAIN = "urn:li:domain:"
 
 
-@click.command(epilog=_DOMAIN_EPILOG)
+@EDIT.command(epilog=_DOMAIN_EPILOG)
 @click.argument(
     "words", nargs=-1, required=True, type=options.ENTITY, metavar="URN|NAME... [DOMAIN]"
 )
@@ -501,7 +502,7 @@ replacement; it is null for an entity that is not deprecated. Without
 """
 
 
-@click.command(epilog=_DEPRECATE_EPILOG)
+@EDIT.command(epilog=_DEPRECATE_EPILOG)
 @options.entities
 @click.option("--note", type=WORDS, help="The reason, and what to do instead.")
 @click.option(
@@ -643,7 +644,7 @@ group is moved to the one above it, or to the top level.
 """
 
 
-@click.command(epilog=_DELETE_EPILOG)
+@EDIT.command(epilog=_DELETE_EPILOG)
 @options.urns
 @click.option("--soft", is_flag=True, help="Hide from search and browse; can be restored.")
 @click.option("--hard", is_flag=True, help="Delete permanently; cannot be restored.")
@@ -712,7 +713,7 @@ Restoring a BACKUP
 """
 
 
-@click.command(epilog=_RESTORE_EPILOG)
+@EDIT.command(epilog=_RESTORE_EPILOG)
 @options.urns
 @options.dry_run
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -786,7 +787,7 @@ before, after, changed, at; and all of them in edits.
 """
 
 
-@click.command(epilog=_UNDO_EPILOG)
+@EDIT.command(epilog=_UNDO_EPILOG)
 @click.argument("edit_id", metavar="[ID]", type=WORDS, required=False)
 @click.option("--list", "lists", is_flag=True, help="Show the edits, newest first.")
 @click.option(
@@ -858,7 +859,7 @@ after, changed, at; and all of them in edits.
 """
 
 
-@click.command(epilog=_REDO_EPILOG)
+@EDIT.command(epilog=_REDO_EPILOG)
 @click.option("--force", is_flag=True, help="Redo even if somebody changed the value since.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @format_options("json")
@@ -926,7 +927,7 @@ _retire = click.option(
 )
 
 
-@click.group(epilog=_GLOSSARY_EPILOG)
+@MAINTAIN.group(epilog=_GLOSSARY_EPILOG)
 def glossary() -> None:
     """Export and import the business glossary."""
 

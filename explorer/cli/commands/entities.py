@@ -17,6 +17,7 @@ from explorer.cli.options import (
     period_options,
     read_filters,
 )
+from explorer.cli.sections import FIND
 from explorer.cli.shell_completion import (
     complete_aspects,
     complete_columns,
@@ -74,7 +75,7 @@ domains, typeNames, name and many more.
 """
 
 
-@click.command(epilog=_SEARCH_EPILOG)
+@FIND.command(epilog=_SEARCH_EPILOG)
 @click.argument("text", nargs=-1, type=WORDS)
 @_ENTITIES
 @click.option(
@@ -161,7 +162,7 @@ of a folder is written \\/.
 """
 
 
-@click.command(epilog=_BROWSE_EPILOG)
+@FIND.command(epilog=_BROWSE_EPILOG)
 @click.argument("path", default="/", type=WORDS, shell_complete=complete_paths)
 @_ENTITIES
 @click.option(
@@ -230,7 +231,7 @@ Version 0 is the latest; the others are numbered from 1, the oldest.
 """
 
 
-@click.command(epilog=_GET_EPILOG)
+@FIND.command(epilog=_GET_EPILOG)
 @options.entity
 @click.option(
     "--aspect",
@@ -296,7 +297,7 @@ In JSON and CSV, `path` is the exact field path of a column and `name` its simpl
 """
 
 
-@click.command(epilog=_SCHEMA_EPILOG)
+@FIND.command(epilog=_SCHEMA_EPILOG)
 @options.entity
 @click.option("--undocumented", is_flag=True, help="Only columns without a description.")
 @click.option(
@@ -379,7 +380,7 @@ Days are in UTC. Days without measurements are left out.
 """
 
 
-@click.command(epilog=_USAGE_EPILOG)
+@FIND.command(epilog=_USAGE_EPILOG)
 @options.entity
 @period_options(30)
 @click.option(
@@ -425,7 +426,7 @@ JSON and CSV have the values exactly as they were profiled.
 """
 
 
-@click.command("profile-stats", epilog=_PROFILE_STATS_EPILOG)
+@FIND.command("profile-stats", epilog=_PROFILE_STATS_EPILOG)
 @options.entity
 @click.option(
     "--column",
@@ -491,7 +492,7 @@ Version 0 is the latest, 1 the oldest. To compare two versions, use catalog diff
 """
 
 
-@click.command(epilog=_HISTORY_EPILOG)
+@FIND.command(epilog=_HISTORY_EPILOG)
 @options.entity
 @click.option(
     "--aspect",
@@ -583,7 +584,7 @@ To see earlier descriptions of a column, use catalog history URN --column PATH.
 """
 
 
-@click.command(epilog=_BLAME_EPILOG)
+@FIND.command(epilog=_BLAME_EPILOG)
 @options.entity
 @format_options("json", "csv")
 @catalog_options
@@ -618,7 +619,7 @@ not the versions differ.
 """
 
 
-@click.command(epilog=_DIFF_EPILOG)
+@FIND.command(epilog=_DIFF_EPILOG)
 @options.entity
 @click.option(
     "--aspect",

@@ -16,6 +16,7 @@ from explorer.cli.options import (
     filter_option,
     format_options,
 )
+from explorer.cli.sections import EXPLORE
 from explorer.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ that of the window with the most.
 """
 
 
-@click.command(epilog=_IMPACT_EPILOG)
+@EXPLORE.command(epilog=_IMPACT_EPILOG)
 @options.optional_entity
 @click.option("--column", type=WORDS, metavar="PATH", help="Show the impact of this column only.")
 @click.option(
@@ -255,7 +256,7 @@ The exit code is 1 if there is no path.
 """
 
 
-@click.command(epilog=_PATH_EPILOG)
+@EXPLORE.command(epilog=_PATH_EPILOG)
 @click.argument("source", type=ENTITY)
 @click.argument("destination", metavar="TARGET", type=ENTITY)
 @click.option(
@@ -328,7 +329,7 @@ entities that refer to it.
 """
 
 
-@click.command(epilog=_RELATIONSHIPS_EPILOG)
+@EXPLORE.command(epilog=_RELATIONSHIPS_EPILOG)
 @options.entity
 @click.option(
     "--direction",
@@ -418,7 +419,7 @@ SQL scripts
 """
 
 
-@click.command(epilog=_LINEAGE_EPILOG)
+@EXPLORE.command(epilog=_LINEAGE_EPILOG)
 @options.optional_entity
 @click.option(
     "--sql",

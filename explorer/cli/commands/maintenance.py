@@ -22,6 +22,7 @@ from explorer.cli.options import (
     registry_file,
     warn_of_password,
 )
+from explorer.cli.sections import EDIT, RUN
 
 if TYPE_CHECKING:
     from explorer.client.connection import Connection
@@ -42,7 +43,7 @@ _STDOUT = "-"
 _PAGE = 200
 
 
-@click.command(epilog=_EXPORT_EPILOG)
+@EDIT.command(epilog=_EXPORT_EPILOG)
 @click.argument("file", default=_STDOUT, metavar="[FILE]", type=click.Path(allow_dash=True))
 @click.option("--entity", type=WORDS, help="Only entities of this type, such as dataset.")
 @click.option("--platform", type=WORDS, help="Only entities of this platform, such as hive.")
@@ -180,7 +181,7 @@ restore /backups/catalog-2030-01-31.
 """
 
 
-@click.command(epilog=_BACKUP_EPILOG)
+@RUN.command(epilog=_BACKUP_EPILOG)
 @click.argument("dest", type=click.Path(path_type=Path), metavar="DEST")
 @kept_in
 def backup(dest: Path, data_dir: Path | None) -> None:
@@ -209,7 +210,7 @@ Examples
 """
 
 
-@click.command(epilog=_CHECK_EPILOG)
+@RUN.command(epilog=_CHECK_EPILOG)
 @click.option(
     "--accept-loss", is_flag=True, help="Go on without the changes that are told to be lost."
 )
@@ -291,7 +292,7 @@ def _advice(directory: Path, parts: set[str]) -> str:
     )
 
 
-@click.command()
+@RUN.command()
 @kept_in
 @registry_file
 def reindex(data_dir: Path | None, registry_file: Path | None) -> None:
@@ -321,7 +322,7 @@ Examples
 """
 
 
-@click.command(epilog=_COMPACT_EPILOG)
+@RUN.command(epilog=_COMPACT_EPILOG)
 @kept_in
 def compact(data_dir: Path | None) -> None:
     """Free the disk space of data deleted from a catalog.
@@ -355,7 +356,7 @@ reads go on) while the rest is copied and both are compared; then, until its ser
 _PLACE = "DIR|postgresql://USER@HOST/DATABASE"
 
 
-@click.command(epilog=_MIGRATE_EPILOG)
+@RUN.command(epilog=_MIGRATE_EPILOG)
 @click.option("--from", "source", required=True, metavar=_PLACE, help="Where the catalog is.")
 @click.option(
     "--to", "target", required=True, metavar=_PLACE, help="Where it is to be; nothing is there yet."
@@ -403,7 +404,7 @@ Examples
 """
 
 
-@click.group(epilog=_SAMPLE_EPILOG)
+@RUN.group(epilog=_SAMPLE_EPILOG)
 def sample() -> None:
     """Load or remove the sample catalog of a fictional company.
 
@@ -509,7 +510,7 @@ Exit codes
 """
 
 
-@click.command(epilog=_LOAD_EPILOG)
+@EDIT.command(epilog=_LOAD_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--report",

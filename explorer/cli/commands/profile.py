@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from explorer.cli.options import WORDS, complete_profiles
+from explorer.cli.sections import CONFIGURE
 
 if TYPE_CHECKING:
     from explorer.config import ConnectionProfile, ConnectionProfiles
@@ -49,7 +50,7 @@ class _Source(click.ParamType[str]):
         return text
 
 
-@click.group(epilog=_EPILOG)
+@CONFIGURE.group(epilog=_EPILOG)
 def profile() -> None:
     """Manage named connections to servers and their access tokens.
 
@@ -521,7 +522,7 @@ access token is asked for, unseen. Nothing is kept before the server took it.
 """
 
 
-@click.command(epilog=_LOGIN_EPILOG)
+@CONFIGURE.command(epilog=_LOGIN_EPILOG)
 @click.option("--url", type=WORDS, metavar="URL", help="The server; a profile is made of it.")
 @click.option(
     "--profile",

@@ -19,6 +19,7 @@ from explorer.cli.options import (
     token_file,
     warn_of_password,
 )
+from explorer.cli.sections import RUN
 from explorer.metadata.proposal import millis_of
 from explorer.server.retention import LEAST_DOCUMENT_DAYS
 
@@ -138,7 +139,7 @@ def _token_store(
         yield shared
 
 
-@click.group(epilog=_EXAMPLES_OF_TOKENS)
+@RUN.group(epilog=_EXAMPLES_OF_TOKENS)
 def token() -> None:
     """Make, list and revoke the access tokens of a served catalog."""
 
@@ -292,7 +293,7 @@ class _Since(click.ParamType[datetime]):
         return begin if begin.tzinfo else begin.replace(tzinfo=UTC)
 
 
-@click.command(epilog=_EXAMPLES_OF_AUDIT)
+@RUN.command(epilog=_EXAMPLES_OF_AUDIT)
 @click.option("--since", type=_Since(), help="From then on; a date begins at midnight, UTC.")
 @click.option(
     "--actor", type=WORDS, metavar="USER|URN", help="By this user: a name, or urn:li:corpuser:…"
@@ -577,7 +578,7 @@ class _Rate(click.ParamType[int]):
         return int(number) * times
 
 
-@click.command(epilog=_SERVE_EPILOG)
+@RUN.command(epilog=_SERVE_EPILOG)
 @env_option(
     "--host",
     default="127.0.0.1",

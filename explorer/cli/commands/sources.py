@@ -15,6 +15,7 @@ from explorer.cli.options import (
     dry_run,
     format_options,
 )
+from explorer.cli.sections import BRING_IN
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -147,7 +148,7 @@ _accept = click.option(
 _yes = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
-@click.command(epilog=_ADD)
+@BRING_IN.command(epilog=_ADD)
 @click.argument("location", type=WORDS)
 @click.option(
     "--name", type=WORDS, help="What to call the source; by default what it calls itself."
@@ -269,7 +270,7 @@ def add(
         click.get_current_context().exit(1)
 
 
-@click.group(epilog=_SOURCES, invoke_without_command=True)
+@BRING_IN.group(epilog=_SOURCES, invoke_without_command=True)
 @format_options("json", "csv")
 @catalog_options
 @click.pass_context

@@ -1,0 +1,77 @@
+"""The commands of `catalog`, each under a heading of its help."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+# Those that are used most come first: a command is looked for in one module after another.
+_MODULES: Final = (
+    *(".entities", ".edits", ".documentation", ".lineage", ".sources", ".maintenance"),
+    *(".profile", ".server", "..shell_completion"),
+)
+
+
+class Section:
+    """The commands under one heading of the help. Those named stand first, in this order."""
+
+    def __init__(self, heading: str, *first: str) -> None:
+        self.heading = heading
+        self._first = first
+        self._commands: dict[str, click.Command] = {}
+
+    @property
+    def commands(self) -> dict[str, click.Command]:
+        """Return the commands that were added so far by their names, in the order of the help."""
+        first = [name for name in self._first if name in self._commands]
+        return {name: self._commands[name] for name in (*first, *self._commands)}
+
+    def add(self, command: click.Command) -> click.Command:
+        """Add a command, and return it."""
+        self._commands[str(command.name)] = command
+        return command
+
+    def command(self, *args: Any, **kwargs: Any) -> Callable[[Callable[..., Any]], click.Command]:
+        """Return a decorator as `click.command` does, which also adds the command."""
+        return lambda function: self.add(click.command(*args, **kwargs)(function))
+
+    def group(self, *args: Any, **kwargs: Any) -> Callable[[Callable[..., Any]], click.Group]:
+        """Return a decorator as `click.group` does, which also adds the group."""
+
+        def decorate(function: Callable[..., Any]) -> click.Group:
+            group: click.Group = click.group(*args, **kwargs)(function)
+            self.add(group)
+            return group
+
+        return decorate
+
+
+FIND: Final = Section("Find and read", "search", "get", "browse")
+EXPLORE: Final = Section("Explore lineage and relationships", "lineage")
+BRING_IN: Final = Section("Bring in your own data")
+EDIT: Final = Section("Edit", "describe")
+MAINTAIN: Final = Section("Maintain documentation")
+CONFIGURE: Final = Section("Configure servers", "login")
+RUN: Final = Section("Run and maintain a catalog", "serve", "token", "audit")
+SHELL: Final = Section("Shell")
+
+_SECTIONS: Final = (FIND, EXPLORE, BRING_IN, EDIT, MAINTAIN, CONFIGURE, RUN, SHELL)
+
+
+def sections() -> tuple[Section, ...]:
+    """Return the sections with all commands, in the order of the help."""
+    for module in _MODULES:
+        import_module(module, "explorer.cli.commands")
+    return _SECTIONS
+
+
+def find_command(name: str) -> click.Command | None:
+    """Return the command with a name, importing no more modules than needed; None if there is
+    none."""
+    for module in _MODULES:
+        import_module(module, "explorer.cli.commands")
+        for section in _SECTIONS:
+            if name in section.commands:
+                return section.commands[name]
+    return None
