@@ -1,16 +1,18 @@
 """Texts that were propagated to columns: the source of each, and whether it still has that text.
 They are refreshed, pinned and taken back."""
 
-from collections.abc import Awaitable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from explorer.client import AsyncCatalog
+from explorer.errors import InvalidInput
 from explorer.sessions.base import READ_ONLY, action
 from explorer.sessions.listing import NarrowedSession, NarrowedState
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.provenance import PropagatedOutcome, PropagatedText
-from explorer.views.stewardship import propagated_outcome, propagated_with
+from explorer.views.stewardship import propagated_sentence, propagated_with
 
 _WRITES: Final = ("pin", "refresh", "take_back")
 
@@ -26,19 +28,35 @@ class PropagatedState(NarrowedState[PropagatedText]):
 
 
 class PropagatedSession(NarrowedSession[PropagatedState]):
-    """The propagated texts, by table and column."""
+    """The propagated texts, by table and column: all, or those that `read_propagated` chooses."""
 
     READING = "reading the propagated texts …"
     NONE = "No propagated texts."
     NO_MATCH = "No text matches."
 
-    def __init__(self, catalog: AsyncCatalog) -> None:
+    def __init__(
+        self,
+        catalog: AsyncCatalog,
+        *,
+        source: str | None = None,
+        source_column: str | None = None,
+        urns: Iterable[str] = (),
+        column: str | None = None,
+    ) -> None:
         super().__init__(catalog, PropagatedState())
         self._steward = AsyncStewardship(catalog)
+        self._read_texts = partial(
+            self._steward.propagated,
+            source=source,
+            source_column=source_column,
+            urns=urns,
+            column=column,
+            progress=self.tell_progress,
+        )
 
     async def read_rows(self) -> None:
         """Read the propagated texts."""
-        await self.show(rows=await self._steward.propagated())
+        await self.show(rows=await self.work("reading the texts", self._read_texts()))
 
     def key_of(self, row: PropagatedText) -> Hashable:
         """Return what tells a row from the others."""
@@ -48,23 +66,30 @@ class PropagatedSession(NarrowedSession[PropagatedState]):
         """Return the rows that match the words."""
         return propagated_with(state.rows, state.words)
 
-    @action("Pin the text, so that it is never refreshed, or unpin it", in_turn=False)
-    async def pin(self, text: PropagatedText) -> None:
-        """Pin a text, or unpin one that is pinned."""
-        is_pinned = not text.is_pinned
-        pinning = self._steward.pin_propagated([text], is_pinned=is_pinned)
-        await self._write("pinned" if is_pinned else "unpinned", pinning)
+    @action("Pin texts, so that they are never refreshed, or unpin them")
+    async def pin(
+        self, texts: Sequence[PropagatedText], *, is_pinned: bool = True
+    ) -> PropagatedOutcome:
+        """Pin texts, or unpin them."""
+        pin = partial(self._steward.pin_propagated, texts, is_pinned=is_pinned)
+        return await self._write("pinned" if is_pinned else "unpinned", pin)
 
-    @action("Write the current texts of their sources to all outdated ones", in_turn=False)
-    async def refresh(self, texts: Sequence[PropagatedText]) -> None:
-        """Write the current texts of their sources to columns."""
-        me = await self.catalog.me()
-        await self._write("refreshed", self._steward.refresh_propagated(texts, by=str(me or "")))
+    @action("Write the current texts of their sources to all outdated ones")
+    async def refresh(
+        self, texts: Sequence[PropagatedText], *, dry_run: bool = False
+    ) -> PropagatedOutcome:
+        """Write the current texts of their sources to columns; those that are not outdated stay."""
+        by = str(await self.catalog.me() or "")
+        refresh = partial(self._steward.refresh_propagated, texts, by=by, dry_run=dry_run)
+        return await self._write("refreshed", refresh, dry_run=dry_run)
 
-    @action("Take back propagated texts", in_turn=False)
-    async def take_back(self, texts: Sequence[PropagatedText]) -> None:
+    @action("Take back propagated texts")
+    async def take_back(
+        self, texts: Sequence[PropagatedText], *, dry_run: bool = False
+    ) -> PropagatedOutcome:
         """Take back texts. Those that people wrote since are kept."""
-        await self._write("taken back", self._steward.take_back_propagated(texts))
+        take_back = partial(self._steward.take_back_propagated, texts, dry_run=dry_run)
+        return await self._write("taken back", take_back, dry_run=dry_run)
 
     def why_not(self, name: str) -> str:
         """Return why an action is not possible now; empty if it is."""
@@ -75,8 +100,14 @@ class PropagatedSession(NarrowedSession[PropagatedState]):
             return state.instead
         return READ_ONLY if name in _WRITES and self.catalog.read_only else ""
 
-    async def _write(self, done: str, writing: Awaitable[PropagatedOutcome]) -> None:
-        outcome = await writing
-        self.say(propagated_outcome(outcome, done), is_error=bool(outcome.failed), is_saved=True)
-        if not self.is_closed:
+    async def _write(
+        self, verb: str, write: Callable[[], Awaitable[PropagatedOutcome]], *, dry_run: bool = False
+    ) -> PropagatedOutcome:
+        if self.catalog.read_only and not dry_run:
+            raise InvalidInput(READ_ONLY)
+        outcome = await write()
+        sentence = propagated_sentence(outcome, verb, dry_run=dry_run)
+        self.say(sentence, is_error=bool(outcome.failed), is_saved=not dry_run)
+        if not (dry_run or self.is_closed):
             self.start(self.read())
+        return outcome

@@ -707,19 +707,22 @@ def propagated_diff(text: "PropagatedText") -> Diff:
     return (*lines, *plain_lines(text.text))
 
 
-def propagated_outcome(outcome: "PropagatedOutcome", done: str) -> str:
+def propagated_sentence(outcome: "PropagatedOutcome", verb: str, *, dry_run: bool = False) -> str:
     """Return the outcome of an operation on propagated descriptions in one sentence.
 
-    `done` is the word for what was done; of the failures the first is described.
+    `verb` says what was done: "refreshed"; of the failures the first is described.
     """
-    parts = [f"{len(outcome.done):,} {done}"]
-    if outcome.left:
-        parts.append(f"{len(outcome.left):,} left as they are")
+    counts = _propagated_counts(outcome, verb, dry_run=dry_run)
     if outcome.failed:
         text, why = outcome.failed[0]
-        first = f"{text.table}.{_simple(text.path)}: {why}"
-        parts.append(f"{len(outcome.failed):,} not ({first})")
-    return f"{', '.join(parts)}."
+        counts += f", {len(outcome.failed):,} not ({text.table}.{_simple(text.path)}: {why})"
+    return f"{counts}."
+
+
+def _propagated_counts(outcome: "PropagatedOutcome", verb: str, *, dry_run: bool) -> str:
+    would = "would be " if dry_run else ""
+    unchanged = f", {len(outcome.left):,} left as they are" if outcome.left else ""
+    return f"{len(outcome.done):,} {would}{verb}{unchanged}"
 
 
 def propagated_table(texts: "Sequence[PropagatedText]") -> Table:
@@ -1234,9 +1237,9 @@ def propagated_report(texts: "Sequence[PropagatedText]") -> Report:
     return Report(propagated_table(texts), remarks=(by_state or "no propagated descriptions",))
 
 
-_DONE: Final = {
+_PROPAGATED_VERBS: Final = {
     "refresh": "refreshed",
-    "take-back": "removed",
+    "take-back": "taken back",
     "pin": "pinned",
     "unpin": "unpinned",
 }
@@ -1245,7 +1248,7 @@ _DONE: Final = {
 def propagated_outcome_report(
     outcome: "PropagatedOutcome", action: str, *, dry_run: bool
 ) -> Report:
-    """Return the outcome of an action on propagated descriptions."""
+    """Return the outcome of an action of a command on propagated descriptions."""
     failed = to_objects(propagated_table([text for text, _ in outcome.failed]))
     document = {
         "done": to_objects(propagated_table(outcome.done)),
@@ -1254,12 +1257,10 @@ def propagated_outcome_report(
             {**row, "why": why} for row, (_, why) in zip(failed, outcome.failed, strict=True)
         ],
     }
-    would = "would be " if dry_run else ""
-    remainder = f", {len(outcome.left):,} left unchanged" if outcome.left else ""
     notes = [f"{text.table}.{text.path}: {why}" for text, why in outcome.failed]
-    notes.append(f"{len(outcome.done):,} {would}{_DONE[action]}{remainder}")
+    notes.append(_propagated_counts(outcome, _PROPAGATED_VERBS[action], dry_run=dry_run))
     theirs = sum(text.state == "changed" for text in outcome.done)
-    if theirs and action == "take-back":
+    if theirs:
         notes.append(f"{theirs:,} of them were edited since; their text is kept")
     table = propagated_table(outcome.done)
     return Report(table, None, document, notes=notes, is_complete=True)

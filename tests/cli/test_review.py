@@ -472,7 +472,7 @@ def test_propagated_texts_are_listed_refreshed_pinned_and_taken_back(
         for column in ("c7", "c8"):
             client.describe(TABLES[2], f"Newer text of {column}.", column=column)
     ran = propagated("refresh", TABLES[3], "--dry-run")
-    assert "1 would be refreshed, 1 left unchanged" in ran.err
+    assert "1 would be refreshed, 1 left as they are" in ran.err
     assert "1 refreshed" in propagated("refresh", "--source", TABLES[2]).err
     written = texts(address)
     assert written[(TABLES[3], "c7")] == "Newer text of c7."
@@ -486,7 +486,7 @@ def test_propagated_texts_are_listed_refreshed_pinned_and_taken_back(
         assert (ran.code, "no dataset is named 'no_such_table'" in ran.err) == (1, True), ran
     told = propagated("take-back", "--source", TABLES[2], "--source-column", "c8", "--json").json
     assert [one["path"] for one in told["done"]] == ["c8"]
-    assert "1 removed" in propagated("take-back", "--source", TABLES[2]).err
+    assert "1 taken back" in propagated("take-back", "--source", TABLES[2]).err
     assert not [place for place in texts(address) if place[0] == TABLES[3]]
     for wrong in (
         ("take-back",),
@@ -527,8 +527,8 @@ def test_a_dry_run_of_refreshing_or_taking_back_writes_nothing(
             ]
 
         before = stored()
-        for action, done in (("refresh", "refreshed"), ("take-back", "removed")):
+        for action, done in (("refresh", "refreshed"), ("take-back", "taken back")):
             ran = catalog("docs", "propagated", action, made, "--dry-run", url=address)
             assert (ran.code, f"1 would be {done}" in ran.err) == (0, True), ran
             assert stored() == before, f"{action} --dry-run wrote"
-    assert "1 removed" in catalog("docs", "propagated", "take-back", made, url=address).err
+    assert "1 taken back" in catalog("docs", "propagated", "take-back", made, url=address).err

@@ -72,8 +72,8 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "LoadSession": {"cli": set()},
     # A command plans, writes and takes in with the options that it is given.
     "ProjectSession": {"tui": set()},
-    # A command refreshes, pins and takes back what its arguments choose.
-    "PropagatedSession": {"tui": set()},
+    # A command lists once what its arguments choose.
+    "PropagatedSession": {"tui": set(), "cli": {"narrow"}},
     # All are refused by whoever reviews without looking: a script. It is taken back by deciding
     # again, and syncs at its start.
     "ReviewSession": {

@@ -151,17 +151,37 @@ async def test_a_propagated_text_is_refreshed_pinned_and_taken_back(
     assert session.why_not("refresh") == "No text that is listed is outdated."
     await catalog.describe(source, "The lynx's key.", column="id")
     await session.read()
+    outcome = await session.refresh(session.state.outdated, dry_run=True)
+    assert [text.key for text in outcome.done] == [(made, "id")]
+    assert session.state.message is not None
+    assert session.state.message.sentence == "1 would be refreshed."
+    assert [column.edited for column in (await catalog.entity(made)).schema] == ["The lynx."]
     await session.refresh(session.state.outdated)
     await session.settle()
     assert session.state.message is not None
     assert session.state.message.sentence == "1 refreshed."
     assert [column.edited for column in (await catalog.entity(made)).schema] == ["The lynx's key."]
-    await session.pin(session.state.listed[0])
+    await session.pin(session.state.listed)
     await session.settle()
     assert [text.state for text in session.state.listed] == ["pinned"]
+    await session.pin(session.state.listed, is_pinned=False)
+    await session.settle()
+    assert [text.state for text in session.state.listed] == ["current"]
     await session.take_back(session.state.listed)
     await session.settle()
     assert not any(column.edited for column in (await catalog.entity(made)).schema)
+
+
+async def test_propagated_texts_are_chosen_by_their_source(
+    catalog: AsyncCatalog, propagated: tuple[str, str]
+) -> None:
+    source, made = propagated
+    session = PropagatedSession(catalog, source=source, urns=[made], column="id")
+    await session.read()
+    assert [text.key for text in session.state.rows] == [(made, "id")]
+    session = PropagatedSession(catalog, source=made)
+    await session.read()
+    assert (session.state.rows, session.state.instead) == ((), "No propagated texts.")
 
 
 async def test_a_reader_is_told_why_propagated_texts_stay(

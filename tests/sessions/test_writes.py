@@ -25,12 +25,6 @@ CELLS: Final = {f"notebook/{name}.py" for name in ("catalog", "drafts", "entity"
 }
 """What a cell calls: the client, with a display. It writes in one step."""
 
-EXCEPTIONS: Final[dict[str, set[str]]] = {
-    # What a command does with propagated texts has one step each.
-    "cli/commands/review.py": {"pin_propagated", "refresh_propagated", "take_back_propagated"},
-}
-"""By files, what they write without a session."""
-
 
 class Place(NamedTuple):
     """A function of a module, or a method of a class."""
@@ -178,7 +172,6 @@ def test_a_front_end_writes_through_sessions_only() -> None:
         f"{file}:{line}: {name}"
         for file, module in FILES.items()
         for name, line in writes_of(module)
-        if name not in EXCEPTIONS.get(file, ())
     ]
     assert found == []
 

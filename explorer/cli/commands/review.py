@@ -702,36 +702,35 @@ def propagated(
         raise click.UsageError("select descriptions by URN or --source, or give --all")
     from explorer.cli import edits
     from explorer.cli.output import show
-    from explorer.stewardship import Stewardship
+    from explorer.sessions.propagated import PropagatedSession
     from explorer.views import stewardship as views
 
     if not is_listing and not dry_run:
         edits.refuse_read_only(target)
     names = options.read_urns(urns)
     with target.open() as catalog:
-        steward = Stewardship(catalog)
-        datasets = [str(catalog.urn_of(dataset, "dataset")) for dataset in names]
-        made_from = str(catalog.urn_of(source, "dataset")) if source else None
-        with progress_bar("reading") as progress:
-            texts = steward.propagated(
-                source=made_from,
-                source_column=source_column,
-                urns=datasets,
-                column=column,
-                progress=progress,
-            )
+        session = PropagatedSession(
+            catalog.core,
+            source=str(catalog.urn_of(source, "dataset")) if source else None,
+            source_column=source_column,
+            urns=[str(catalog.urn_of(dataset, "dataset")) for dataset in names],
+            column=column,
+        )
+        with session_progress(session, "reading"):
+            catalog.wait(session.read())
+        texts = session.state.rows
         if is_listing:
             show(views.propagated_report(texts), shown_as)
             return
         edits.keep_journal(catalog)
         match action:
             case "refresh":
-                by = str(catalog.me() or "")
-                outcome = steward.refresh_propagated(texts, by=by, dry_run=dry_run)
+                writing = session.refresh(texts, dry_run=dry_run)
             case "take-back":
-                outcome = steward.take_back_propagated(texts, dry_run=dry_run)
+                writing = session.take_back(texts, dry_run=dry_run)
             case _:
-                outcome = steward.pin_propagated(texts, is_pinned=action == "pin")
+                writing = session.pin(texts, is_pinned=action == "pin")
+        outcome = catalog.wait(writing)
     show(views.propagated_outcome_report(outcome, action, dry_run=dry_run), shown_as)
     if outcome.failed:
         click.get_current_context().exit(1)

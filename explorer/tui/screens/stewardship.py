@@ -385,6 +385,7 @@ class PropagatedScreen(SessionListScreen[Urn, PropagatedState]):
         "remove": "take_back",
         "remove_all": "take_back",
     }
+    _list: PropagatedSession | None = None
 
     def __init__(self, session: TerminalSession) -> None:
         super().__init__(session, PropagatedRows())
@@ -415,8 +416,9 @@ class PropagatedScreen(SessionListScreen[Urn, PropagatedState]):
     @work(group="write")
     async def action_pin(self) -> None:
         """Pin the text, so that it is never refreshed, or unpin it."""
-        if self._shown.current is not None:
-            await self.act("pin", self._shown.current)
+        text = self._shown.current
+        if text is not None and self._list is not None:
+            await self.do(self._list.pin([text], is_pinned=not text.is_pinned))
 
     def action_refresh(self) -> None:
         """Update all listed outdated texts from their sources."""
