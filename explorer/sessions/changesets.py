@@ -151,17 +151,22 @@ class ChangesetsSession(ListSession[ChangesetsState]):
         except OSError as error:
             raise StorageFault(f"{path} cannot be read: {error.strerror}") from error
         entries = await asyncio.to_thread(read_rows, content, format_of(path))
-        steward = AsyncStewardship(self.catalog)
-        edits = stage_changes((await steward.changeset(entries)).changes)
+        changes = (await AsyncStewardship(self.catalog).changeset(entries)).changes
+        edits = stage_changes(changes)
         if not edits:
             raise InvalidInput(f"{path.name} contains no changes that can be written")
-        return await steward.stage(edits, path.name)
+        return await self._stage(edits, path.name)
 
     @action("Put changes aside, to be reviewed before they are written")
     async def stage(
         self, edits: Iterable[StagedEdit], title: str, path: Path | None = None
     ) -> StagedChangeset:
         """Return a new changeset of edits; see `AsyncStewardship.stage`."""
+        return await self._stage(edits, title, path)
+
+    async def _stage(
+        self, edits: Iterable[StagedEdit], title: str, path: Path | None = None
+    ) -> StagedChangeset:
         return await AsyncStewardship(self.catalog).stage(edits, title, path)
 
     @action("Give columns of one name one text, after a review")
@@ -171,8 +176,7 @@ class ChangesetsSession(ListSession[ChangesetsState]):
         """Return a new changeset that gives some columns of a concept a text; None if all of them
         have it."""
         edits = stage_concept(concept, text, keys)
-        steward = AsyncStewardship(self.catalog)
-        return await steward.stage(edits, f"One text for {concept.name}", path) if edits else None
+        return await self._stage(edits, f"One text for {concept.name}", path) if edits else None
 
     @action("Have a command draft what is not described, for review")
     async def draft(self, /, **choice: Any) -> "DraftingOutcome":

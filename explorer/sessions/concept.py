@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from explorer.client import AsyncCatalog
 from explorer.sessions.base import READ_ONLY, action
+from explorer.sessions.changesets import ChangesetsSession
 from explorer.sessions.listing import ListSession, ListState
 from explorer.stewardship.api import AsyncStewardship
-from explorer.stewardship.concepts import Concept, ConceptColumn, stage_concept
+from explorer.stewardship.concepts import Concept, ConceptColumn
 from explorer.stewardship.drafts import Draft, Drafts
 from explorer.stewardship.worklist import Key
 from explorer.views.stewardship import ConceptVariant, concept_variants
@@ -126,11 +127,11 @@ class ConceptSession(ListSession[ConceptState]):
         """Stage the chosen text for the marked columns; nothing is written. Where they all have it,
         say so, and return None."""
         state = self.state
-        edits = stage_concept(state.concept, state.text, state.marked)
-        if not edits:
+        staging = ChangesetsSession(self.catalog).stage_concept
+        changeset = await staging(state.concept, state.text, state.marked)
+        if changeset is None:
             self.say("The marked columns already have this text.")
             return None
-        changeset = await self._steward.stage(edits, f"One text for {state.concept.name}")
         if state.variant == OWN:
             # It is in the changeset now.
             drafts = await asyncio.to_thread(self._find_drafts)

@@ -11,6 +11,7 @@ from explorer.client import AsyncCatalog
 from explorer.client.display import line
 from explorer.metadata.urn import Urn
 from explorer.sessions.base import action
+from explorer.sessions.changesets import ChangesetsSession
 from explorer.sessions.listing import NarrowedSession, NarrowedState
 from explorer.stewardship import dbt
 from explorer.stewardship.api import AsyncStewardship
@@ -200,7 +201,8 @@ class ProjectSession(NarrowedSession[ProjectState]):
         edits = await self._steward.dbt_edits(changes, force_conflicts=forced)
         remark = import_remark(changes, edits.unknown, force_conflicts=forced)
         title = f"dbt project {line(project.name, _NAME)}"
-        changeset = await self._steward.stage(edits.edits, title) if edits.edits else None
+        staging = ChangesetsSession(self.catalog).stage
+        changeset = await staging(edits.edits, title) if edits.edits else None
         conflicts = changes.changeset.of("conflict")
         return ProjectImport(title, changeset, remark, not forced and bool(conflicts))
 

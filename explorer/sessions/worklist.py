@@ -13,6 +13,7 @@ from explorer.query.fields import guide_to
 from explorer.query.filters import Criterion
 from explorer.query.search_text import SearchText, condition_text
 from explorer.sessions.base import action
+from explorer.sessions.changesets import ChangesetsSession
 from explorer.sessions.listing import (
     EVERYTHING,
     DatasetQuestion,
@@ -118,18 +119,17 @@ class WorklistSession(DatasetSession[WorklistState]):
     async def propose(self) -> "StagedChangeset | None":
         """Stage texts from upstream columns, or of columns of the same name. Where there are none,
         say so, and return None. Nothing is written."""
-        question, steward = self.state.question, AsyncStewardship(self.catalog)
+        question = self.state.question
         text, filter = await question.read(self.catalog)
-        proposing = steward.propose_descriptions(
+        proposing = AsyncStewardship(self.catalog).propose_descriptions(
             text=text, filter=filter, progress=self.tell_progress
         )
         edits = await self.work(_PROPOSING, proposing)
         if not edits:
             self.say("No text was found upstream or by name for any of these columns.")
             return None
-        return await steward.stage(
-            edits, f"Proposed texts: {question.words() or 'the whole catalog'}"
-        )
+        title = f"Proposed texts: {question.words() or 'the whole catalog'}"
+        return await ChangesetsSession(self.catalog).stage(edits, title)
 
     @action("Remove what others documented meanwhile")
     async def look_again(self) -> None:

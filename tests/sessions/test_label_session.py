@@ -9,10 +9,9 @@ import pytest
 from explorer.client import AsyncCatalog
 from explorer.errors import Conflict, InvalidInput, Unreachable
 from explorer.metadata import Proposal, Urn
+from explorer.sessions.bulk_labels import BulkLabelSession, BulkStaging
 from explorer.sessions.labels import (
     NO_CHANGES,
-    BulkLabelSession,
-    BulkStaging,
     LabelKind,
     LabelSession,
     LabelTarget,
@@ -30,8 +29,9 @@ MakeTable = Callable[[Mapping[str, str | None]], Urn]
 
 @pytest.fixture
 async def table(make_table: MakeTable, catalog: AsyncCatalog) -> Urn:
-    """A table with the tag Legacy, in the domain sales."""
+    """A table with the tag Legacy, in the domain sales, and a person."""
     urn = make_table(dict.fromkeys("ab"))
+    await catalog.ingest(Proposal(Urn.parse(ANA), "corpUserInfo", {"active": True}))
     for tag in (LEGACY, PII, CDC):
         name = {"name": Urn.parse(tag).name}
         await catalog.ingest(Proposal(Urn.parse(tag), "tagProperties", name))

@@ -176,6 +176,17 @@ def test_a_front_end_writes_through_sessions_only() -> None:
     assert found == []
 
 
+def test_changes_are_put_aside_in_one_session() -> None:
+    staging = {
+        file
+        for file, module in modules("sessions")
+        for place, code in module.functions()
+        for used, _ in module.uses(code, place.owner)
+        if used in ROOTS or (used.owner, used.name) == (STEWARDSHIP, "stage")
+    }
+    assert staging == {"sessions/changesets.py"}
+
+
 def is_made(value: ast.expr | None) -> bool:
     """Return whether an expression gives a catalog or a stewardship."""
     match value:

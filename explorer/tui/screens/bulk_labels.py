@@ -12,7 +12,8 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from explorer.client.editable import deprecation
-from explorer.sessions.labels import NO_CHANGES, NOUNS, BulkLabelSession, BulkStaging
+from explorer.sessions.bulk_labels import BulkLabelSession, BulkStaging
+from explorer.sessions.labels import NO_CHANGES, NOUNS
 from explorer.sessions.lifecycle import DeprecationFields, LifecycleSession
 from explorer.stewardship.labels import LabelsChange
 from explorer.tui.actions import bindings
