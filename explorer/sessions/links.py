@@ -9,7 +9,8 @@ from explorer.client.journal import one_save
 from explorer.errors import CatalogError, Conflict, NotFound
 from explorer.metadata.aspects import Link
 from explorer.metadata.urn import Urn
-from explorer.sessions.base import READ_ONLY, Message, Session, SessionState, action
+from explorer.sessions.base import READ_ONLY, Message, action
+from explorer.sessions.listing import ListSession, ListState
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -18,30 +19,37 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkState(SessionState):
-    """The links as they were read last, in their order; None if they were not read. `removed` are
-    those that were removed and can be brought back, the last one last; `is_changed` once anything
-    was written."""
+class LinkState(ListState[Link]):
+    """The links as they were read last, in their order. `removed` are those that were removed and
+    can be brought back, the last one last; `is_changed` once anything was written."""
 
-    links: tuple[Link, ...] | None = None
     removed: tuple[Link, ...] = ()
     is_changed: bool = False
 
 
-class LinkSession(Session[LinkState]):
+class LinkSession(ListSession[LinkState]):
     """The links of one entity. Where they were read, a change is made only of the links that were
-    seen."""
+    seen; `links` are those of an entity that was read."""
+
+    READING = "reading the links …"
+    NONE = "No links yet."
 
     def __init__(
         self, catalog: "AsyncCatalog", urn: str | Urn, links: tuple[Link, ...] | None = None
     ) -> None:
         self.urn = Urn.parse(urn)
-        super().__init__(catalog, LinkState(links=links))
+        self._seen: tuple[str, ...] | None = None
+        super().__init__(catalog, LinkState())
+        if links is not None:
+            self._list(links)
 
-    @action("Read the links")
-    async def read(self) -> None:
+    async def read_rows(self) -> None:
         """Read the links."""
-        self.replace(links=await self.catalog.links(self.urn))
+        self._list(await self.catalog.links(self.urn))
+
+    def key_of(self, row: Link) -> tuple[str, str]:
+        """Return what tells a row from the others."""
+        return row.url, row.description
 
     @action("Add a link")
     async def add(self, url: str, label: str) -> "Edit":
@@ -81,13 +89,14 @@ class LinkSession(Session[LinkState]):
             return ""
         if self.catalog.read_only:
             return READ_ONLY
+        if name in ("change", "remove") and self._seen == ():
+            return self.NONE
         return "No link was removed." if name == "restore" and not self.state.removed else ""
 
-    @property
-    def _seen(self) -> tuple[str, ...] | None:
-        """The links that were read, in the form of an edit."""
-        links = self.state.links
-        return None if links is None else tuple(f"{own.url} {own.description}" for own in links)
+    def _list(self, links: tuple[Link, ...], **changes: Any) -> None:
+        """List links; `_seen` has them in the form of an edit."""
+        self._seen = tuple(f"{link.url} {link.description}" for link in links)
+        self.put(links, rows=links, **changes)
 
     async def _add(self, url: str, label: str) -> "Edit":
         return await self.catalog.add_link(self.urn, url, label, instead_of=self._seen)
@@ -117,7 +126,7 @@ class LinkSession(Session[LinkState]):
             with one_save():
                 edit = await self.work("saving", writing)
         except TextConflict as conflict:
-            self.replace(links=await self.catalog.links(self.urn))
+            await self.read_rows()
             raise Conflict(
                 "somebody else changed the links meanwhile; nothing was written: check them and "
                 "try again"
@@ -128,10 +137,14 @@ class LinkSession(Session[LinkState]):
             "is_changed": True,
             "removed": self.state.removed if removed is None else removed,
         }
+        message = Message(sentence, is_saved=True)
+        if self._seen is None:
+            self.replace(message=message, **changes)
+            return edit
         try:
-            links = None if self.state.links is None else await self.catalog.links(self.urn)
+            links = await self.catalog.links(self.urn)
         except CatalogError:
             self.replace(**changes)
             raise
-        self.replace(links=links, message=Message(sentence, is_saved=True), **changes)
+        self._list(links, message=message, **changes)
         return edit

@@ -22,7 +22,7 @@ def sentence(session: LinkSession) -> str:
 
 
 def shown(session: LinkSession) -> list[tuple[str, str]]:
-    return [(link.url, link.description) for link in session.state.links or ()]
+    return [(link.url, link.description) for link in session.state.rows]
 
 
 async def stored(catalog: AsyncCatalog, urn: Urn) -> list[tuple[str, str]]:
@@ -36,14 +36,15 @@ async def test_links_are_added_changed_removed_and_brought_back(
     session = LinkSession(catalog, urn)
     await session.read()
     assert session.why_not("restore") == "No link was removed."
+    assert session.why_not("change") == session.why_not("remove") == "No links yet."
     # What is pressed at once is done one after another.
     await asyncio.gather(session.add("https://a", "One"), session.add("https://b", "Two"))
     assert sentence(session) == "Added Two."
     assert shown(session) == [("https://a", "One"), ("https://b", "Two")]
-    assert session.state.links is not None
-    await session.change(session.state.links[0], "https://c", "Three")
+    await session.change(session.state.rows[0], "https://c", "Three")
     assert sentence(session) == "Changed Three."
     assert shown(session) == [("https://b", "Two"), ("https://c", "Three")]
+    assert (session.state.current, session.why_not("remove")) == (session.state.rows[0], "")
     await session.remove("https://b", "Two")
     assert sentence(session) == "Removed Two https://b."
     assert shown(session) == [("https://c", "Three")]
@@ -68,7 +69,7 @@ async def test_links_that_somebody_else_changed_are_shown_and_nothing_is_written
     # Whoever did not read the links leaves all others as they are.
     await theirs.remove("https://theirs")
     assert await stored(catalog, urn) == [("https://mine", "Mine")]
-    assert theirs.state.links is None
+    assert (theirs.state.rows, theirs.state.instead) == ((), theirs.READING)
 
 
 async def test_where_nothing_is_written_that_is_said(address: str, make_table: MakeTable) -> None:
@@ -79,4 +80,4 @@ async def test_where_nothing_is_written_that_is_said(address: str, make_table: M
             await session.add("https://a", "One")
         assert sentence(session) == READ_ONLY
         await session.read()
-        assert session.state.links == ()
+        assert (session.state.rows, session.state.instead) == ((), "No links yet.")

@@ -1,15 +1,16 @@
 """The links of an entity to documents: a list, and a form to add or change one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from rich.text import Text
-from textual import on, work
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.widgets import Input, Label, Static
+from textual.widgets import Input, Label
 
 from explorer.client.display import counted
 from explorer.sessions.links import LinkSession, LinkState
@@ -18,14 +19,13 @@ from explorer.tui.content import join, line_text
 from explorer.tui.desktop import browse_to, is_web
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import FramedScreen, ListScreen, SessionScreen
+from explorer.tui.widgets.dialogs import FramedScreen, SessionListDialog
 from explorer.tui.widgets.inputs import TypedLine
-from explorer.tui.widgets.rows import Rows
 from explorer.views.history import actors_of, author_of
 
 if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
-    from explorer.metadata.aspects import Link
     from explorer.sessions.base import Message
 
 _WITH_HOST = ("http", "https", "ftp", "sftp")
@@ -111,10 +111,7 @@ class LinkForm(FramedScreen[LinkInput]):
             self.dismiss(LinkInput(url.value.strip(), label.value.strip()))
 
 
-_WRITES = ("add", "change", "remove", "restore")
-
-
-class LinksScreen(ListScreen[bool], SessionScreen[bool, LinkState]):
+class LinksScreen(SessionListDialog[bool, LinkState]):
     """Lists links in the order in which they were added; returns whether any was changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("links")
@@ -122,44 +119,34 @@ class LinksScreen(ListScreen[bool], SessionScreen[bool, LinkState]):
     CSS = """
     LinksScreen > Vertical { width: 100; height: 20; }
     """
+    OFFERED: ClassVar[Mapping[str, str]] = {
+        name: name for name in ("add", "change", "remove", "restore")
+    }
 
     def __init__(self, session: TerminalSession, entity: "Entity") -> None:
         super().__init__(session)
-        self._urn = entity.urn
-        self._name = entity.name
-        self._shown = LinkState(links=entity.links)
+        self._entity = entity
         self._hint = ""
+        self._shown = LinkState(instead=LinkSession.READING)
 
-    def on_mount(self) -> None:
-        """Show the links read with the entity, then read the current ones."""
-        self._draw_all()
-        self._begin()
-
-    @work
-    async def _begin(self) -> None:
-        with self._session.reporting("reading the links"):
-            self.follow(LinkSession(await self._session.catalog(), self._urn, self._shown.links))
-            await self.act("read")
-            self._read_names()
+    def begin(self, catalog: "AsyncCatalog") -> LinkSession:
+        """Return the session."""
+        return LinkSession(catalog, self._entity.urn, self._entity.links)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow actions on a link only where there is one, and edits only where the server is
-        writable."""
-        del parameters
-        if action in _WRITES and self._session.read_only:
-            return None
-        if action in ("follow", "change", "remove"):
-            return bool(self._links)
-        return action != "restore" or bool(self._shown.removed)
+        """Offer to open the address where there is one."""
+        if action == "follow":
+            return self._shown.current is not None
+        return super().check_action(action, parameters)
 
-    @on(Rows.Chosen)
-    def _handle_chosen(self) -> None:
+    def choose(self) -> None:
+        """Open the address that is chosen."""
         self.action_follow()
 
     @work(exclusive=True, group="web")
     async def action_follow(self) -> None:
         """Open the address under the cursor."""
-        link = self._current
+        link = self._shown.current
         if link is None:
             return
         if is_web(link.url) and await browse_to(link.url):
@@ -173,54 +160,42 @@ class LinksScreen(ListScreen[bool], SessionScreen[bool, LinkState]):
 
         def add_link(new: LinkInput | None) -> None:
             if new is not None:
-                self._write("add", new.url, new.label)
+                self.run_worker(self.act("add", new.url, new.label))
 
         self.app.push_screen(LinkForm("A new link"), add_link)
 
     def action_change(self) -> None:
         """Change the link under the cursor."""
-        link = self._current
+        link = self._shown.current
         if link is None:
             return
         old = LinkInput(link.url, link.description)
 
         def replace_link(new: LinkInput | None) -> None:
             if new is not None and new != old:
-                self._write("change", link, new.url, new.label)
+                self.run_worker(self.act("change", link, new.url, new.label))
 
         self.app.push_screen(LinkForm("Change the link", old), replace_link)
 
     def action_remove(self) -> None:
         """Remove the link under the cursor."""
-        link = self._current
+        link = self._shown.current
         if link is not None:
-            self._write("remove", link.url, link.description)
+            self.run_worker(self.act("remove", link.url, link.description))
 
     def action_restore(self) -> None:
         """Restore the last removed link."""
-        self._write("restore")
+        self.run_worker(self.act("restore"))
 
     def action_leave(self) -> None:
         """Close."""
         self.dismiss(self._shown.is_changed)
 
-    @property
-    def _links(self) -> "tuple[Link, ...]":
-        return self._shown.links or ()
-
-    @property
-    def _current(self) -> "Link | None":
-        return self.query_one(Rows).under_cursor(self._links)
-
-    @work(group="links")
-    async def _write(self, name: str, *arguments: object) -> None:
-        await self.act(name, *arguments)
-
     def draw_state(self, before: LinkState, state: LinkState) -> None:
         """Show the links, and that something is being written."""
+        super().draw_state(before, state)
         self._hint = "^z restores it." if len(state.removed) > len(before.removed) else ""
-        if state.links != before.links:
-            self._draw_all()
+        if state.listed != before.listed:
             self._read_names()
         if state.work is not None and before.work is None:
             self.say(str(state.work))
@@ -232,21 +207,21 @@ class LinksScreen(ListScreen[bool], SessionScreen[bool, LinkState]):
     @work(exclusive=True, group="names")
     async def _read_names(self) -> None:
         with self._session.reporting("reading who added the links"):
-            await self._session.read_names(actors_of(link.create_stamp for link in self._links))
-            self._draw_all()
+            links = self._shown.listed
+            await self._session.read_names(actors_of(link.create_stamp for link in links))
+            self.draw_rows()
 
-    def _draw_all(self) -> None:
-        rows = self.query_one(Rows)
-        rows.show(len(self._links), self._draw, cursor=rows.cursor, empty="No links yet.")
-        parts = [line_text(self._name, "bold"), Text(counted(len(self._links), "link"))]
+    def heading(self, state: LinkState) -> Text:
+        """Return the name of the entity, and how many links it has."""
+        parts = [line_text(self._entity.name, "bold"), Text(counted(len(state.listed), "link"))]
         if self._session.read_only:
             parts.append(Text("read-only: nothing can be changed", "bold reverse"))
-        self.query_one("#what", Static).update(join(parts))
-        self.refresh_bindings()
+        return join(parts)
 
-    def _draw(self, index: int, width: int) -> tuple[Text, Text]:
+    def draw_row(self, index: int, width: int) -> tuple[Text, Text]:
+        """Return a link: what it is called, who added it, and its address."""
         del width
-        link = self._links[index]
+        link = self._shown.listed[index]
         by = line_text(author_of(link.create_stamp, self._session.names), "dim")
         head = join([line_text(link.description, "bold", missing="unnamed"), by])
         return Text(" ").append_text(head), Text("   ").append_text(line_text(link.url))

@@ -692,33 +692,6 @@ class EntityScreen(ChooserScreen):
         return ()
 
 
-class ListScreen(FramedScreen[_Result], Generic[_Result]):
-    """The base of dialogs with a line on what is listed (`#what`), a list of two lines a row, and
-    the keys."""
-
-    DEFAULT_CSS = """
-    ListScreen > Vertical { width: 110; height: 24; }
-    ListScreen #what { height: 2; }
-    ListScreen Rows { height: 1fr; }
-    """
-
-    def __init__(self, session: TerminalSession) -> None:
-        super().__init__()
-        self._session = session
-        self._rows = Rows(row_height=2)
-
-    def compose(self) -> ComposeResult:
-        """Yield the line, the list, and the keys."""
-        with Vertical():
-            yield Static("", id="what", markup=False)
-            yield self._rows
-        yield KeyLine()
-
-    def on_mount(self) -> None:
-        """Focus the list."""
-        self.set_focus(self._rows)
-
-
 _LOW: Final = 30
 
 
@@ -899,11 +872,29 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
 
 
 class SessionListDialog(
-    ListScreen[_Result], ListFace[_Result, ListStateT], Generic[_Result, ListStateT]
+    FramedScreen[_Result], ListFace[_Result, ListStateT], Generic[_Result, ListStateT]
 ):
-    """The base of dialogs that show a list; a subclass draws the heading and each row."""
+    """The base of dialogs that show a list, with a line on what is listed (`#what`); a subclass
+    draws that line, and each row on two lines."""
 
+    DEFAULT_CSS = """
+    SessionListDialog > Vertical { width: 110; height: 24; }
+    SessionListDialog #what { height: 2; }
+    SessionListDialog Rows { height: 1fr; }
+    """
     HEADING = "#what"
+
+    def __init__(self, session: TerminalSession) -> None:
+        super().__init__()
+        self._session = session
+        self._rows = Rows(row_height=2)
+
+    def compose(self) -> ComposeResult:
+        """Yield the line, the list, and the keys."""
+        with Vertical():
+            yield Static("", id="what", markup=False)
+            yield self._rows
+        yield KeyLine()
 
     def draw_row(self, index: int, width: int) -> Sequence[Text]:
         """Return the two lines of a row."""
