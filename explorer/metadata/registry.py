@@ -16,8 +16,8 @@ relationship, such as the actor of an audit stamp, are listed in `urn_fields.txt
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, lru_cache, partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -66,6 +66,10 @@ SearchKind = Literal[
     "BROWSE_PATH",
     "BROWSE_PATH_V2",
 ]
+
+
+PathReader = Callable[[Any], Sequence[list[Any]]]
+"""Returns for each of some paths what `reach` does."""
 
 
 class Field(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -122,13 +126,18 @@ class Relationship(msgspec.Struct, frozen=True, omit_defaults=True):
     source_is_upstream: bool = False
 
 
-class Aspect(msgspec.Struct, frozen=True, omit_defaults=True):
+class Aspect(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """An aspect: the record of its value, and what is searchable and related in it."""
 
     record: str
     timeseries: bool = False
     search: tuple[SearchField, ...] = ()
     relationships: tuple[Relationship, ...] = ()
+
+    @cached_property
+    def read_targets(self) -> PathReader:
+        """Reads the targets of each of the relationships, in one walk."""
+        return compile_paths(relationship.path for relationship in self.relationships)
 
 
 class EntityType(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -353,43 +362,8 @@ def reach(value: Any, path: str) -> list[Any]:
 
     `*` stands for each element of an array or value of a map, `$key` for the keys of a map.
     """
-    return _walk(path)(value)
-
-
-@lru_cache(maxsize=4096)
-def _walk(path: str) -> Callable[[Any], list[Any]]:
-    """Return a function that follows a path into a value."""
-    before, star, after = path.partition("*")
-    if "*" in after or "$key" in path:
-        return partial(_reach_step_by_step, _steps(path))
-    steps, rest = (_steps(part.strip(".")) if part else () for part in (before, after))
-
-    def descend(value: Any, steps: tuple[str, ...]) -> Any:
-        for step in steps:
-            if not isinstance(value, dict):
-                return None
-            value = value.get(step)
-        return value
-
-    def reach_one(value: Any) -> list[Any]:
-        inner = descend(value, steps)
-        return [] if inner is None else [inner]
-
-    def reach_each(value: Any) -> list[Any]:
-        inner = _inside(descend(value, steps))
-        if len(rest) == 1:
-            name = rest[0]
-            values = [element.get(name) for element in inner if isinstance(element, dict)]
-        else:
-            values = [descend(element, rest) for element in inner] if rest else [*inner]
-        return [element for element in values if element is not None] if None in values else values
-
-    return reach_each if star else reach_one
-
-
-def _reach_step_by_step(steps: tuple[str, ...], value: Any) -> list[Any]:
     values = [value]
-    for step in steps:
+    for step in _steps(path):
         if step == "*":
             values = [
                 inner for element in values for inner in _inside(element) if inner is not None
@@ -405,6 +379,67 @@ def _reach_step_by_step(steps: tuple[str, ...], value: Any) -> list[Any]:
         if not values:
             break
     return values
+
+
+_Visit = Callable[[Any, Sequence[list[Any]]], None]
+
+
+def compile_paths(paths: Iterable[str]) -> PathReader:
+    """Return a function that reads the values at all these paths in one walk of a value.
+
+    The paths are those that a registry declares: the walk is as deep as they are.
+    """
+    steps = [(place, _steps(path)) for place, path in enumerate(paths)]
+    visit, places_of_paths = _compile_visit(steps), range(len(steps))
+
+    def read(value: Any) -> Sequence[list[Any]]:
+        values: list[list[Any]] = [[] for _ in places_of_paths]
+        visit(value, values)
+        return values
+
+    return read
+
+
+def _compile_visit(paths: Sequence[tuple[int, tuple[str, ...]]]) -> _Visit:
+    """Return a function that adds the values below a value to the lists of the paths that lead to
+    them. A path is the place of its list, and the steps that are left of it."""
+    following: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+    for place, (step, *rest) in paths:
+        following.setdefault(step, []).append((place, tuple(rest)))
+    ends = {
+        step: [place for place, rest in paths_on if not rest]
+        for step, paths_on in following.items()
+    }
+    visits = {
+        step: _compile_visit(inner)
+        for step, paths_on in following.items()
+        if (inner := [path for path in paths_on if path[1]])
+    }
+    each, keys, visit_each = ends.pop("*", []), ends.pop("$key", []), visits.pop("*", None)
+    names = [(name, place) for name, places_of_name in ends.items() for place in places_of_name]
+    is_wide = bool(each or visit_each)
+
+    def visit(value: Any, values: Sequence[list[Any]]) -> None:
+        if isinstance(value, dict):
+            for name, place in names:
+                inner = value.get(name)
+                if inner is not None:
+                    values[place].append(inner)
+            for name, visit_inner in visits.items():
+                inner = value.get(name)
+                if inner is not None:
+                    visit_inner(inner, values)
+            for place in keys:
+                values[place].extend(value)
+        if is_wide:
+            for inner in _inside(value):
+                if inner is not None:
+                    for place in each:
+                        values[place].append(inner)
+                    if visit_each is not None:
+                        visit_each(inner, values)
+
+    return visit
 
 
 def places(value: Any, path: str) -> Iterator[str]:
@@ -446,8 +481,9 @@ def edges_of(aspect: Aspect, value: dict[str, Any]) -> list[Edge]:
     URNs are skipped.
     """
     edges: dict[tuple[str, str], Edge] = {}
-    for relationship in aspect.relationships:
-        for target in reach(value, relationship.path):
+    targets = aspect.read_targets(value)
+    for relationship, targets_of_one in zip(aspect.relationships, targets, strict=True):
+        for target in targets_of_one:
             if isinstance(target, str) and target.startswith("urn:li:"):
                 edges.setdefault((relationship.name, target), (relationship, target))
     return list(edges.values())

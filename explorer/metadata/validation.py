@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from explorer.errors import InvalidAspect, InvalidUrn
-from explorer.metadata.registry import Record, Registry, places, reach, read_type, urn_fields
+from explorer.metadata.registry import Record, Registry, places, read_type, urn_fields
 from explorer.metadata.urn import Urn
 
 _Check = Callable[[Any], None]
@@ -69,8 +69,12 @@ class Validator:
         except _Misfit as misfit:
             path = "".join(reversed(misfit.path)).removeprefix(".")
             raise InvalidAspect(aspect_name, path, misfit.problem) from None
-        for relationship in aspect.relationships:
-            for at, target in enumerate(reach(value, relationship.path)):
+        if not aspect.relationships:
+            return
+        for relationship, targets in zip(
+            aspect.relationships, aspect.read_targets(value), strict=True
+        ):
+            for at, target in enumerate(targets):
                 problem = self._problem(target, relationship.to)
                 if problem:
                     place = list(places(value, relationship.path))[at]

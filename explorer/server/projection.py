@@ -47,6 +47,7 @@ from explorer.server.store import (
 )
 from explorer.server.timeseries import (
     USAGE,
+    NewestMeasures,
     measured_aspects,
     read_measures,
     use_from,
@@ -133,17 +134,18 @@ class Projection:
         for urn in sorted(changes.touched):
             if urn.startswith(_PLATFORM_URN):
                 moved |= self._settle_delimiter(transaction, Urn.parse(urn))
-        begin = use_from()
-        for urn in sorted(changes.touched | used | moved | self._behind):
+        begin, urns = use_from(), sorted(changes.touched | used | moved | self._behind)
+        stored, measured = transaction.aspects(urns), transaction.measured(urns)
+        for urn in urns:
             parsed = Urn.parse(urn)
-            values = _read_values(transaction, urn)
+            values = _values(urn, stored.get(urn, ()))
             if urn in changes.touched:
                 self._place(transaction, parsed, values)
                 if parsed.entity_type == _PROPERTY:
                     self._defined[urn] = read_definition(parsed, values)
             if values and parsed.entity_type in self._registry.entities:
                 self._documents.append(
-                    document_of(self._registry, transaction, parsed, values, begin)
+                    document_of(self._registry, transaction, parsed, values, begin, urn in measured)
                 )
             else:
                 self._gone.add(urn)
@@ -303,9 +305,16 @@ class Projection:
         counted_from = use_from()
         for begin in range(0, len(urns), _AT_ONCE):
             chunk = urns[begin : begin + _AT_ONCE]
-            stored = self._store.aspects(chunk)
+            stored, measured = self._store.aspects(chunk), self._store.measured(chunk)
             documents = [
-                document_of(self._registry, self._store, urn, _values(text, aspects), counted_from)
+                document_of(
+                    self._registry,
+                    self._store,
+                    urn,
+                    _values(text, aspects),
+                    counted_from,
+                    text in measured,
+                )
                 for text, aspects in stored.items()
                 if (urn := Urn.parse(text)).entity_type in self._registry.entities
             ]
@@ -556,14 +565,21 @@ class Projection:
 
 
 def document_of(
-    registry: Registry, view: Reader, urn: Urn, values: Mapping[str, Any], from_millis: int
+    registry: Registry,
+    view: Reader,
+    urn: Urn,
+    values: Mapping[str, Any],
+    from_millis: int,
+    has_series: bool = True,
 ) -> Document:
-    """Return the search document of an entity, from the values of its aspects, its folders and its
-    measures.
+    """Return the search document of an entity, from the values of its aspects, its folders and, if
+    it may have any, its measures.
 
     Use is counted from `from_millis` on (milliseconds since 1970). Raises as `build_document`.
     """
-    measures = read_measures(registry, urn, view, from_millis)
+    measures = NewestMeasures()
+    if has_series:
+        measures = read_measures(registry, urn, view, from_millis)
     delimiter = read_delimiter(view, urn.platform)
     placed = with_folders(registry, urn, values, delimiter, view.aspect)
     aspects = {**placed, **measures.documents}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from explorer.errors import InvalidInput
 from explorer.metadata import Proposal, Urn, files
 from explorer.metadata.files import MetadataFile, Refused, read_file
-from explorer.metadata.registry import edges_of, key_value, load_registry, reach
+from explorer.metadata.registry import compile_paths, edges_of, key_value, load_registry, reach
 from explorer.metadata.validation import Validator
 
 DATA = Path(__file__).parents[3] / "shared/data/datahub"
@@ -329,6 +329,30 @@ def test_paths_reach_through_arrays_maps_and_keys() -> None:
     assert list(reach(value, "a.*.b.$key")) == ["x", "y"]
     assert list(reach(value, "c.*.d")) == []
     assert list(reach(value, "nowhere.*")) == []
+
+
+def test_one_walk_reads_all_paths_of_an_aspect_as_each_is_read_by_itself(registry: Any) -> None:
+    chance = random.Random(5)
+
+    def make(steps: list[tuple[str, ...]], depth: int = 0) -> Any:
+        """Return a value with something, or nothing, or a wrong thing, at each path."""
+        if not all(steps) or not steps or chance.random() < 0.1:
+            return chance.choice([None, "text", 5, ["a", None], {"k": "v", "none": None}])
+        if chance.random() < 0.7 and {path[0] for path in steps} & {"*", "$key"}:
+            rest = [path[1:] for path in steps if path[0] == "*"]
+            inner = [make(rest, depth + 1) for _ in range(chance.randrange(4))]
+            return dict(zip("abcd", inner, strict=False)) if chance.random() < 0.5 else inner
+        return {
+            name: make([path[1:] for path in steps if path[0] == name], depth + 1)
+            for name in dict.fromkeys(path[0] for path in steps)
+        }
+
+    for aspect in registry.aspects.values():
+        paths = [field.path for field in (*aspect.search, *aspect.relationships)]
+        read = compile_paths(paths)
+        for _ in range(8):
+            value = make([tuple(path.split(".")) for path in paths])
+            assert read(value) == [reach(value, path) for path in paths], value
 
 
 def test_edges_are_read_off_the_value_once_each(registry: Any) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from explorer.metadata import Proposal, Urn
 from explorer.server.catalog import CatalogEngine
+from explorer.server.store.sql.reads import SqlReads
 from tests.server.conftest import Caller
 
 
@@ -478,3 +479,32 @@ def test_a_facet_of_more_than_a_hundred_values_says_that_it_has_more(caller: Cal
     facets = {facet["name"]: facet for facet in found}
     assert (len(facets["tags"]["aggregations"]), facets["tags"]["hasMore"]) == (100, True)
     assert facets["platform"]["hasMore"] is False
+
+
+def test_series_are_read_of_entities_that_have_any_alone(
+    fresh: Callable[[], CatalogEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = fresh()
+    used, unused = hive("series.used"), [hive(f"series.unused{at}") for at in range(30)]
+    now = time.time_ns() // 1_000_000
+    usage = {"timestampMillis": now, "totalSqlQueries": 12}
+    for urn in (used, *unused):
+        proposal = Proposal(Urn.parse(urn), "datasetProperties", {"name": "seriesread"})
+        asyncio.run(catalog.ingest(proposal))
+    asyncio.run(catalog.ingest(Proposal(Urn.parse(used), "datasetUsageStatistics", usage)))
+    read: list[str] = []
+    documents = SqlReads.documents
+
+    def note(self: SqlReads, urn: str, *rest: Any) -> Any:
+        read.append(urn)
+        return documents(self, urn, *rest)
+
+    monkeypatch.setattr(SqlReads, "documents", note)
+    catalog.rebuild_index()
+    deadline = time.monotonic() + 60
+    while catalog.is_preparing and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert {*read} == {used}
+    document = catalog.index.document(used)
+    assert document is not None
+    assert document.usage == 12

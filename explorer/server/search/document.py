@@ -4,13 +4,20 @@ Folders are not stored separately: a folder exists as long as an entity is in it
 those of a search, so the text and the filter of a search apply to them too.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
 from explorer.metadata.names import display_name
-from explorer.metadata.registry import Registry, SearchField, key_value, reach
+from explorer.metadata.registry import (
+    PathReader,
+    Registry,
+    SearchField,
+    compile_paths,
+    key_value,
+    reach,
+)
 from explorer.metadata.structured_properties import ASSIGNMENTS, assigned_fields
 from explorer.metadata.urn import Urn
 from explorer.query.fields import DESCRIPTIONS
@@ -128,15 +135,15 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
     values_by_field: dict[str, dict[Scalar, None]] = {}
     present = dict.fromkeys(searched.has, False)
     counted: dict[str, set[Scalar]] = {}
-    for aspect, declared in searched.aspects:
+    for aspect, read, declared in searched.aspects:
         value = aspects.get(aspect)
         if value is None and aspect == searched.key:
             value = key_value(urn, registry.key_fields(entity_type))
         if not value:
             continue
-        for field, step in declared:
+        for (field, convert), reached in zip(declared, read(value), strict=True):
             # Most aspects have values for only a few of their fields.
-            values = dict.fromkeys(_values(field, value)) if step is None or step in value else {}
+            values = dict.fromkeys(convert(reached)) if reached else {}
             if values:
                 if field.name in values_by_field:
                     values_by_field[field.name].update(values)
@@ -174,20 +181,15 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
 class _Searched(NamedTuple):
     """The searchable fields of an entity type, prepared for `build_document`.
 
-    `aspects` has each aspect with its fields; each field has the first name of its path, or `None`
-    if the path does not begin with a name. `has` names the derived fields that tell whether others
-    have values. `is_described` tells whether any field is a description.
+    `aspects` has each aspect with what reads it, and its fields with what makes their values of
+    that. `has` names the derived fields that tell whether others have values. `is_described` tells
+    whether any field is a description.
     """
 
     key: str
-    aspects: tuple[tuple[str, tuple[tuple[SearchField, str | None], ...]], ...]
+    aspects: tuple[tuple[str, PathReader, tuple[tuple[SearchField, "_Convert"], ...]], ...]
     has: tuple[str, ...]
     is_described: bool
-
-
-def _first_step(path: str) -> str | None:
-    step = path.partition(".")[0]
-    return None if step in ("", "*", "$key") else step
 
 
 @lru_cache(maxsize=256)
@@ -195,13 +197,15 @@ def _fields_to_search(registry: Registry, entity_type: str) -> _Searched:
     names = registry.aspects_of(entity_type)
     declared = [(name, registry.aspects[name].search) for name in names if name in registry.aspects]
     fields = [field for _, search in declared for field in search]
+    read: list[tuple[str, PathReader, tuple[tuple[SearchField, _Convert], ...]]] = []
+    for name, search in declared:
+        if search or name == ASSIGNMENTS:
+            ways = [_path_and_conversion(field) for field in search]
+            conversions = zip(search, (convert for _, convert in ways), strict=True)
+            read.append((name, compile_paths(path for path, _ in ways), tuple(conversions)))
     return _Searched(
         registry.entity(entity_type).key,
-        tuple(
-            (name, tuple((field, _first_step(field.path)) for field in search))
-            for name, search in declared
-            if search or name == ASSIGNMENTS
-        ),
+        tuple(read),
         tuple(dict.fromkeys(field.has for field in fields if field.has)),
         any(field.name in DESCRIPTIONS for field in fields),
     )
@@ -215,37 +219,46 @@ def _has_text(documentation: Any) -> bool:
     )
 
 
-def _values(field: SearchField, value: Any) -> Iterable[Scalar]:
-    """Return the values of a search field inside an aspect, without blank ones."""
-    path = field.path
+_Convert = Callable[[Sequence[Any]], Iterable[Scalar]]
+
+
+def _path_and_conversion(field: SearchField) -> tuple[str, _Convert]:
+    """Return the path that leads to what a field is made of, and what turns that into the values of
+    the field, without blank ones."""
     if field.kind == "BROWSE_PATH_V2":
-        folders = [folder for folder in reach(value, path) if isinstance(folder, str)]
-        return (folder_key(folders),) if folders else ()
-    if not path.endswith(".*"):
-        field_values = reach(value, path)
-        return _scalars(field, field_values) if field_values else ()
+        return field.path, _folders
+    convert = _numbers if field.kind in _NUMBERS else _texts
+    if field.path.endswith(".*"):
+        return field.path[:-2], partial(_entries, convert)
+    return field.path, convert
+
+
+def _folders(reached: Sequence[Any]) -> Iterable[Scalar]:
+    folders = [folder for folder in reached if isinstance(folder, str)]
+    return (folder_key(folders),) if folders else ()
+
+
+def _entries(convert: _Convert, reached: Sequence[Any]) -> Iterable[Scalar]:
+    """Return each entry of a map as `key=value`, and the elements of a list."""
     values: list[Scalar] = []
-    for container in reach(value, path[:-2]):
+    for container in reached:
         if isinstance(container, dict):
             values += (f"{key}={_plain(entry)}" for key, entry in container.items())
         else:
-            values += _scalars(field, container)
+            values += convert((container,) if isinstance(container, str) else container)
     return values
 
 
-def _scalars(field: SearchField, values: Any) -> Iterator[Scalar]:
-    for value in values if not isinstance(values, str) else (values,):
-        if field.kind in _NUMBERS:
-            number = _number(value)
-            if number is not None:
-                yield number
-        elif isinstance(value, bool):
-            yield value
-        elif isinstance(value, str):
-            if value.strip():
-                yield value
-        elif isinstance(value, int | float):
-            yield _plain(value)
+def _numbers(reached: Sequence[Any]) -> Iterable[Scalar]:
+    return [number for number in map(_number, reached) if number is not None]
+
+
+def _texts(reached: Sequence[Any]) -> Iterable[Scalar]:
+    return [
+        value if isinstance(value, str | bool) else _plain(value)
+        for value in reached
+        if (value.strip() if isinstance(value, str) else isinstance(value, int | float))
+    ]
 
 
 def _number(value: Any) -> float | None:

@@ -386,6 +386,9 @@ class Reader(Protocol):
     def existing(self, urns: Sequence[str]) -> set[str]:
         """Return those of the URNs that are stored entities, which have at least one aspect."""
 
+    def measured(self, urns: Sequence[str]) -> set[str]:
+        """Return those of the URNs that have documents of timeseries aspects."""
+
     def urns(
         self,
         *,

@@ -65,6 +65,17 @@ def test_an_entity_may_have_nothing_but_documents(store: Store) -> None:
     assert store.urns(entity_type="dataset") == [URN]
 
 
+def test_those_of_many_entities_that_have_documents_are_told(store: Store) -> None:
+    append(store, document(URN, 10))
+    do(store, lambda tx: tx.put(write(dataset("plain"), 1)))
+    assert store.measured([dataset("plain"), URN, dataset("absent")]) == {URN}
+    appended = do(
+        store,
+        lambda tx: tx.append(document(dataset("plain"), 1)) and tx.measured([dataset("plain")]),
+    )
+    assert appended == {dataset("plain")}
+
+
 def test_documents_are_removed_within_bounds_that_are_included(store: Store) -> None:
     append(store, *(document(URN, n) for n in (10, 20, 30, 40)), document(URN, 20, aspect=PROFILE))
     assert do(store, lambda tx: tx.remove_documents(URN, USAGE, (20, 30), *STAMP)) == 2

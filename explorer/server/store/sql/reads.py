@@ -201,14 +201,21 @@ class SqlReads(ABC):
         return aspects_by_urn
 
     def existing(self, urns: Sequence[str]) -> set[str]:
-        existing_urns: set[str] = set()
+        return self._urns_that("live", urns)
+
+    def measured(self, urns: Sequence[str]) -> set[str]:
+        return self._urns_that("EXISTS (SELECT 1 FROM points p WHERE p.entity = urns.id)", urns)
+
+    def _urns_that(self, condition: str, urns: Sequence[str]) -> set[str]:
+        """Return those of the URNs whose rows meet a condition."""
         with self._reading() as connection:
-            for chunk in _chunks(urns):
-                rows = connection.execute(
-                    f"SELECT urn FROM urns WHERE live AND urn IN ({_marks(chunk)})", chunk
+            return {
+                urn
+                for chunk in _chunks(urns)
+                for (urn,) in connection.execute(
+                    f"SELECT urn FROM urns WHERE {condition} AND urn IN ({_marks(chunk)})", chunk
                 )
-                existing_urns.update(urn for (urn,) in rows)
-        return existing_urns
+            }
 
     def urns(
         self,
