@@ -112,11 +112,15 @@ _MAX_NAMED = 20
 # about three times as long. Other writes wait for at most one such job.
 _PART_SECONDS = 0.015
 _PART_ITEMS = 20
+# So many changes of a batch take about as long.
+_PART_CHANGES = 100
 # The newest rows of the change log, which are kept whatever their age.
 _CHANGES_KEPT = 10_000
 # Rows dropped by one job of the writer.
 _TRIM_ROWS = 1_000
 _REPEAT_SECONDS = 3_600.0
+# The changes of each element of a batch, by its place in the request.
+_Elements = Mapping[str, Sequence[CheckedProposal]]
 _DAY_MILLIS = 86_400_000
 
 
@@ -498,7 +502,7 @@ class CatalogEngine:
         }
         batch = aspects_to_write(change for element in elements.values() for change in element)
 
-        def write(transaction: Transaction, parts: Mapping[str, Sequence[CheckedProposal]]) -> None:
+        def write(transaction: Transaction, parts: _Elements) -> None:
             # Look up all URNs together; the transaction caches the result.
             transaction.existing([change.text for part in parts.values() for change in part])
             for place, changes in parts.items():
@@ -511,16 +515,12 @@ class CatalogEngine:
         if all_or_none:
             await self.write(lambda transaction: write(transaction, elements))
             return
-        # Each job succeeds or fails by itself; the writer commits many of them at once.
         jobs = [
-            self.write(partial(write, parts={place: changes}))
-            for place, changes in elements.items()
+            self.write(partial(_write_each, write=write, parts=dict(parts)))
+            for parts in _cut(elements.items())
         ]
-        for done in await asyncio.gather(*jobs, return_exceptions=True):
-            if isinstance(done, RequestRefusal):
-                refused.append(done)
-            elif isinstance(done, BaseException):
-                raise done
+        for refusals in await asyncio.gather(*jobs):
+            refused += refusals
         if refused:
             raise _batch_refusal(refused, len(entries))
 
@@ -847,6 +847,43 @@ def _check_size(name: str, size: int, what: str) -> None:
         raise RequestRefusal(
             413, f"{name!r} has {size:,} {what}; send {_LARGEST_BATCH:,} at most at once"
         )
+
+
+def _cut(
+    elements: Iterable[tuple[str, Sequence[CheckedProposal]]],
+) -> Iterator[list[tuple[str, Sequence[CheckedProposal]]]]:
+    """Cut the elements of a batch into parts of about `_PART_CHANGES` changes."""
+    part: list[tuple[str, Sequence[CheckedProposal]]] = []
+    size = 0
+    for place, changes in elements:
+        part.append((place, changes))
+        size += len(changes)
+        if size >= _PART_CHANGES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _write_each(
+    transaction: Transaction, write: Callable[[Transaction, _Elements], None], parts: _Elements
+) -> list[RequestRefusal]:
+    """Write the elements of a batch that can be written, and return the refusals of the others:
+    all at once or, if one is refused, one by one."""
+    refused: list[RequestRefusal] = []
+
+    def attempt(part: _Elements) -> None:
+        transaction.attempt(lambda view: write(view, part))
+
+    try:
+        attempt(parts)
+    except RequestRefusal:
+        for place, changes in parts.items():
+            try:
+                attempt({place: changes})
+            except RequestRefusal as refusal:
+                refused.append(refusal)
+    return refused
 
 
 def _in_batch(place: str, urn: Any, error: CatalogError) -> RequestRefusal:

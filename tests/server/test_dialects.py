@@ -281,6 +281,36 @@ class TestBatches:
         assert caller.value(f"{self.GOOD}-{name}", "status") == {"removed": False}
         assert not caller.exists(f"{self.BAD}-{name}")
 
+    def test_all_are_one_job_of_the_writer(self, caller: Caller) -> None:
+        jobs = caller.catalog.commits.group_jobs
+
+        def count() -> float:
+            samples = (sample for metric in jobs.collect() for sample in metric.samples)
+            return sum(sample.value for sample in samples if sample.name.endswith("_sum"))
+
+        urns = [f"urn:li:tag:together-{at}" for at in range(100)]
+        batch = [caller.proposal(urn, "tagProperties", {"name": "together"}) for urn in urns]
+        before = count()
+        path = "/aspects?action=ingestProposalBatch"
+        assert caller.post(path, {"proposals": batch}, **DATAHUB).status_code == 200
+        assert count() - before == 1
+        assert all(map(caller.exists, urns))
+
+    def test_changes_of_one_entity_stay_in_order_around_one_that_is_refused(
+        self, caller: Caller
+    ) -> None:
+        urn, refused = "urn:li:tag:in-order", "urn:li:tag:in-order-refused"
+        batch = [
+            caller.proposal(urn, "tagProperties", {"name": str(number)}) for number in range(150)
+        ]
+        for at in (0, 20, 130):
+            batch.insert(at, caller.proposal(refused, "tagProperties", {"name": "x"}, "UPDATE"))
+        path = "/aspects?action=ingestProposalBatch"
+        answer = caller.post(path, {"proposals": batch}, **DATAHUB)
+        assert answer.json()["message"].startswith("3 of 153 were refused, the other 150")
+        assert all(f"proposals[{at}] ({refused})" in answer.text for at in (0, 20, 130))
+        assert caller.value(urn, "tagProperties") == {"name": "149"}
+
     @pytest.mark.parametrize("headers", [{}, DATAHUB | {"X-Catalog-All-Or-None": "true"}])
     def test_nothing_is_written_where_all_or_none_is_asked_for(
         self, caller: Caller, headers: Any

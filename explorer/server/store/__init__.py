@@ -561,6 +561,10 @@ class Transaction(Reader, Protocol):
 
     changes: TransactionChanges
 
+    def attempt(self, job: "Job[T]") -> T:
+        """Run a part of a job, and return its result. If it raises a `CatalogError`, what it
+        changed is undone, and the job may go on."""
+
     def put(self, write: Write) -> bool:
         """Write an aspect with its version, edges and log entry; return whether the value changed.
 

@@ -18,6 +18,7 @@ from explorer.server.store import (
     StoreUnavailable,
     Transaction,
     TransactionChanges,
+    Write,
 )
 from tests.server.store.conftest import Open
 from tests.server.store.examples import (
@@ -238,6 +239,37 @@ def test_a_job_that_fails_leaves_nothing(store: Store, watcher: Watcher) -> None
     # Nor does a later write go on from what was undone.
     put(store, write(urn, 3))
     assert version_in(stored(store, urn)) == "3"
+
+
+def _put(change: Write, tx: Transaction) -> bool:
+    return tx.put(change)
+
+
+def test_a_part_of_a_job_is_undone_alone(store: Store, watcher: Watcher) -> None:
+    urn = dataset("one")
+    put(store, write(urn, 1))
+
+    def fail(tx: Transaction) -> None:
+        tx.put(write(urn, 3))
+        tx.put(write(B))
+        tx.place(B, "tag", "b", [Placement(("other",))])
+        raise NotFound("no such thing")
+
+    def job(tx: Transaction) -> list[bool]:
+        tx.put(write(A))
+        with pytest.raises(NotFound, match="no such thing"):
+            tx.attempt(fail)
+        assert tx.existing([A, B]) == {A}
+        written = [tx.attempt(partial(_put, write(urn, at))) for at in (1, 2)]
+        tx.put(write(C))
+        return written
+
+    assert do(store, job) == [False, True]
+    assert store.existing([A, B, C]) == {A, C}
+    assert [row.urn for row in store.log(1, 9)] == [A, urn, C]
+    assert version_in(stored(store, urn)) == "2"
+    assert watcher.groups[-1].touched == {A, urn, C}
+    assert isinstance(refused(store, lambda tx: tx.attempt(fail)), NotFound)
 
 
 def test_a_transaction_reads_what_it_wrote(store: Store) -> None:

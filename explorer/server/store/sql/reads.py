@@ -63,6 +63,10 @@ LEFT JOIN versions v ON v.id = l."offset" LEFT JOIN points p ON p.id = l."offset
 LEFT JOIN versions b ON b.id = l.before
 WHERE l."offset" > ? ORDER BY l."offset" LIMIT ?
 """
+LATEST_OF_ONE = (
+    f"SELECT {_LATEST} FROM urns u JOIN aspects a ON a.entity = u.id WHERE u.urn = ? AND a.name = ?"
+)
+"""The statement that reads the latest version of one aspect."""
 _ASPECT_ROWS = """
 SELECT a.entity, a.name, expand(CAST(a.value AS BLOB)), a.superseded,
        CAST(coalesce(a.seen, a.system) AS BLOB), r.name
@@ -113,10 +117,7 @@ class SqlReads(ABC):
         of = "u.urn = ? AND v.name = ?"
         parameters: tuple[str | int, ...] = (urn, name)
         if version == 0:
-            query = (
-                f"SELECT {_LATEST} FROM urns u JOIN aspects a ON a.entity = u.id "
-                "WHERE u.urn = ? AND a.name = ?"
-            )
+            query = LATEST_OF_ONE
         elif version > 0:
             query = (
                 f"SELECT {_OLDER} FROM urns u JOIN versions v ON v.entity = u.id "

@@ -3,12 +3,14 @@ change log."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from explorer.errors import CatalogError
 from explorer.metadata.names import natural_key
 from explorer.server.store import (
+    Job,
     Placement,
     StoredAspect,
     StoredDocument,
@@ -25,7 +27,9 @@ from explorer.server.store import (
     version_of,
 )
 from explorer.server.store.sql import COMPRESSED, Dialect, SqlConnection, TableLayout
-from explorer.server.store.sql.reads import SqlSnapshot
+from explorer.server.store.sql.reads import LATEST_OF_ONE, SqlSnapshot
+
+T = TypeVar("T")
 
 _NO_SYSTEM = b"{}"
 # The note with the latest time of all aspects that were removed, in milliseconds. What is written
@@ -171,7 +175,13 @@ class SqlTransaction(SqlSnapshot):
         if not is_live:
             return None
         new = self._new.get(entity)
-        return super().aspect(urn, name) if new is None else new.aspects.get(name)
+        if new is not None:
+            return new.aspects.get(name)
+        if (entity, name) in self._gathered:
+            self._write_rows()
+        # The rows of others may stay in their buffers.
+        row = self._run(LATEST_OF_ONE, (urn, name)).fetchone()
+        return StoredAspect(*row) if row else None
 
     def aspects(
         self, urns: Sequence[str], names: Collection[str] | None = None
@@ -244,6 +254,26 @@ class SqlTransaction(SqlSnapshot):
         self._last_offset = None
         # `_removed` stays: an entity that is listed there wrongly is only looked up needlessly.
         self._folders.forget()
+
+    def attempt(self, job: Job[T]) -> T:
+        self.finish()
+        before, self.changes = self.changes, TransactionChanges()
+        self._run("SAVEPOINT part")
+        try:
+            result = job(self)
+            self.finish()
+        except CatalogError:
+            self._run("ROLLBACK TO part")
+            self._run("RELEASE part")
+            self.forget()
+            self.changes = TransactionChanges()
+            raise
+        finally:
+            # After an error of the engine the whole job is undone.
+            before.add(self.changes)
+            self.changes = before
+        self._run("RELEASE part")
+        return result
 
     def put(self, write: Write) -> bool:
         entity = self._live_id(write.urn, write.entity_type)
