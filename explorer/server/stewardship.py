@@ -30,6 +30,12 @@ from msgspec import Struct
 
 from explorer.errors import Busy, CatalogError, StorageFault
 from explorer.server.coverage import FACT_ASPECTS, DatasetFacts, Lacking, read_facts
+from explorer.server.derived_database import (
+    DATABASE_ERRORS,
+    is_damage,
+    open_database,
+    remove_database,
+)
 from explorer.server.failures import Progress
 from explorer.server.lineage_graph import MOST_DOWNSTREAM, count_downstream
 from explorer.server.store import Store, log_mark
@@ -154,7 +160,6 @@ CREATE TABLE datasets (
     at_least INTEGER NOT NULL DEFAULT 0,
     urn TEXT PRIMARY KEY
 ) WITHOUT ROWID;
-PRAGMA user_version = {_FORMAT};
 """
 _ORDER = "(most_used + 1) * (downstream + 1) DESC, most_used DESC, downstream DESC"
 # Created once all datasets are counted: adding to them in the order of URNs would take longer.
@@ -184,16 +189,9 @@ _GROUPED: Mapping[Grouping, str] = {
 _ALL = "datasets WHERE NOT removed"
 _EVERY = "datasets WHERE TRUE"
 _CHOSEN = "chosen CROSS JOIN datasets USING (urn) WHERE TRUE"
-_PAGE_BYTES = 8_192
-_LOG_BYTES = 16 * 1024 * 1024
 # So many items more than a page needs are held before those that cannot be on it are dropped.
 _SPARE_ITEMS = 10_000
-DATABASE_ERRORS = (
-    sqlite3.Error,
-    UnicodeDecodeError,
-    msgspec.MsgspecError,
-    orjson.JSONDecodeError,
-)
+_ERRORS = (*DATABASE_ERRORS, msgspec.MsgspecError, orjson.JSONDecodeError)
 """The errors that methods of `EntryDatabase` raise."""
 
 _encoder = msgspec.msgpack.Encoder()
@@ -204,13 +202,13 @@ class EntryDatabase:
     """The entries of datasets, in a database file. One thread may use it at a time.
 
     A file that is damaged or has another format is replaced by an empty one; without a path, the
-    file is a temporary one. Methods raise the errors in `DATABASE_ERRORS`; a change that fails
-    leaves the entries as they were.
+    file is a temporary one. Methods raise the errors in `_ERRORS`; a change that fails leaves the
+    entries as they were.
     """
 
     def __init__(self, path: Path | None) -> None:
         """Raises `OSError` or `sqlite3.Error` if the file cannot be used at all."""
-        self._connection = _new_database("") if path is None else _open_file(path)
+        self._connection = open_database(path, _TABLES, _FORMAT)
         self._connection.execute("CREATE TEMP TABLE chosen (urn PRIMARY KEY) WITHOUT ROWID")
 
     def close(self) -> None:
@@ -439,74 +437,6 @@ class EntryDatabase:
             raise
 
 
-def is_damage(error: Exception) -> bool:
-    """Return whether an error of an `EntryDatabase` means that its file is damaged."""
-    if isinstance(error, sqlite3.Error):
-        return type(error) is sqlite3.DatabaseError or "Could not decode to UTF-8" in str(error)
-    return True
-
-
-def remove_database(path: Path) -> None:
-    """Remove the file of a database, with its write-ahead log. Raises `OSError`."""
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
-
-
-def _open_file(path: Path) -> sqlite3.Connection:
-    """Open a database file, or replace it by an empty one if it is damaged or has another
-    format."""
-    if path.exists():
-        try:
-            connection = _connect(path)
-        except DATABASE_ERRORS as error:
-            if not is_damage(error):
-                raise
-            connection = None
-        if connection is not None:
-            return connection
-        remove_database(path)
-    # A file created by SQLite would be readable by everybody on the machine.
-    path.touch(mode=0o600)
-    return _new_database(path)
-
-
-def _connect(path: Path) -> sqlite3.Connection | None:
-    """Open a database file; return `None` if it has another format, or its end is missing."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    try:
-        (format_number,) = connection.execute("PRAGMA user_version").fetchone()
-        (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
-        if format_number == _FORMAT and path.stat().st_size % page_bytes == 0:
-            _set_up(connection)
-            return connection
-    except BaseException:
-        connection.close()
-        raise
-    connection.close()
-    return None
-
-
-def _new_database(path: Path | Literal[""]) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-        _set_up(connection)
-        connection.executescript(_TABLES)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _set_up(connection: sqlite3.Connection) -> None:
-    for setting in (
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        f"journal_size_limit = {_LOG_BYTES}",
-    ):
-        connection.execute(f"PRAGMA {setting}")
-
-
 def _row_of(urn: str, facts: DatasetFacts) -> tuple[Any, ...]:
     """Return the row of a dataset: a value for each of `_COLUMNS`."""
     return (
@@ -733,7 +663,7 @@ class Ledger:
                 if self._database is None:
                     self._database = self._open()
                 yield self._database
-            except DATABASE_ERRORS as error:
+            except _ERRORS as error:
                 if not is_damage(error):
                     raise StorageFault(f"{self._name} cannot be used: {error}") from error
                 _log.warning("%s is damaged (%s); it is counted again", self._name, error)
