@@ -282,6 +282,29 @@ async def test_the_latest_version_can_be_put_back_before_the_others_are_read(
         await reader.until(lambda: "This is already the current description." in reader.screen())
 
 
+async def test_the_cursor_stays_on_the_aspect_it_was_moved_to_while_the_versions_are_read(
+    desk: Path, at: OpenTerminal
+) -> None:
+    answering = asyncio.Event()
+
+    class SlowVersions(AsyncCatalog):
+        async def versions(self, *given: Any, **more: Any) -> Any:
+            await answering.wait()
+            return await super().versions(*given, **more)
+
+    urn = dataset("mart_ltv")
+    described(desk, urn, "the first", "the second")
+    async with at(None, urn=urn, client=lambda: SlowVersions(data_dir=desk)) as reader:
+        await reader.sees("documented")
+        await reader.pilot.press("7", "j", "j")
+        rows = reader.app.query_one(HistoryRows)
+        await reader.until(lambda: rows.cursor == 2)
+        aspect = str(reader.app.query_one("#head").render()).split(" · ")[0]
+        answering.set()
+        await reader.until(lambda: "2 versions" in reader.screen())
+        assert str(reader.app.query_one("#head").render()).split(" · ")[0] == aspect
+
+
 async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(
     desk: Path, at: OpenTerminal
 ) -> None:
@@ -289,7 +312,9 @@ async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(
     described(desk, urn, "the old", "the new")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
-        await reader.press("7", "j", "j", "R")
+        await reader.press("7")
+        await reader.sees("2 versions")
+        await reader.press("j", "j", "R")
         await reader.sees("- the new", "+ the old")
         described(desk, urn, "of somebody else")
         await reader.press("ctrl+s")

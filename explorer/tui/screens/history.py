@@ -106,6 +106,12 @@ class HistoryRow:
     step: VersionStep | None = None
     more: bool = False
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Return what tells the row from the others, also when the versions are read again."""
+        step = self.step
+        return self.track.aspect, self.more, step and (step.millis or step.version.number)
+
 
 @dataclass(frozen=True, slots=True)
 class StampText:
@@ -236,13 +242,10 @@ class VersionsList:
         return self.index_of(HistoryRow(track))
 
     def index_of(self, place: HistoryRow) -> int:
-        """Return where a row is now, 0 where it is no longer."""
-        positions = (
-            at
-            for at, row in enumerate(self.places)
-            if row.track is place.track and row.step is place.step and row.more == place.more
-        )
-        return next(positions, 0)
+        """Return where a row is now; where it is no longer, that of its aspect, or else 0."""
+        keys = [row.key for row in self.places]
+        candidates = (place.key, HistoryRow(place.track).key)
+        return next((keys.index(key) for key in candidates if key in keys), 0)
 
 
 class BlameList:
@@ -560,12 +563,14 @@ class HistoryTab(Vertical, View):
             return
         for track in tracks:
             track.folded = folds.get(track.aspect, track.history.read < 2)
+        # The versions come between the rows: the cursor stays on the one it was moved to meanwhile.
+        place = self._place
         self._versions = VersionsList(tracks, self._stamps)
         self._lines.clear()
         if self._open_list is self._blame or self._open_list is self._column:
             await self._read_columns(entity)
         else:
-            self._lay_out(self._rows.cursor)
+            self._lay_out(0 if place is None else self._versions.index_of(place))
 
     async def _read_names(self, tracks: Sequence[Track]) -> None:
         """Read the names of those who wrote the versions that were read."""
