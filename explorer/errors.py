@@ -29,6 +29,8 @@ CatalogError                    one sentence that says what happened and what to
     └── Unreadable              its answer cannot be parsed
 
 The attributes of an error are set by its constructor and not changed afterwards.
+
+One warning is given: `IncompleteFrame`.
 """
 
 import errno
@@ -70,6 +72,11 @@ class CatalogError(Exception):
         if sys.exception() is self:
             return [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())]
         return [part.rstrip("\n") for part in traceback.format_exception(self)]
+
+
+class IncompleteFrame(UserWarning):
+    """A data frame has not all rows that there are: its `attrs["complete"]` is False. The message
+    says how many it has, and how the others are read."""
 
 
 class InvalidInput(CatalogError):

@@ -159,7 +159,7 @@ class Names(ShownTable):
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each entity: `urn`, `name`, `type`, `platform`. No request."""
-        return to_frame(self._table())
+        return to_frame(replace(self._table(), title="Names", total=self.total))
 
     def parts(self) -> Iterator[Part]:
         of = f" of {self.total:,}" if self.total and self.total > len(self) else ""
@@ -257,9 +257,12 @@ class CatalogReader(SearchReader):
 
         Example: `cat.runs(count=5).df`
         """
-        return Runs(
-            await self._plain.runs(start=start, count=count, include_removed=include_removed)
+        found = await self._plain.runs(
+            start=start, count=count + 1, include_removed=include_removed
         )
+        runs = Runs(found[:count])
+        runs.truncated = len(found) > count
+        return runs
 
     async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
         """Return rows, use and last change of the datasets among these; those without any are left
@@ -505,7 +508,8 @@ class NotebookCatalog(SearchCatalog):
                 if len(waiting) == _NAMES_AT_ONCE:
                     learn()
         learn()
-        return Names(tuple(entries), pages.total, len(self.reader.known_names))
+        total_found = pages.total if pages.truncated else len(entries)
+        return Names(tuple(entries), total_found, len(self.reader.known_names))
 
     def columns(
         self, name: str, *, filter: Filter | str | None = None, limit: int = 1_000
@@ -514,8 +518,8 @@ class NotebookCatalog(SearchCatalog):
         `limit` tables: their types and descriptions side by side.
 
         The name is that of a column or the end of a nested one, in any case; `*` and `?` stand for
-        letters: `*_id`. One request for 200 tables and one for the columns of a hundred; shows how
-        far it is, and may be interrupted.
+        letters: `*_id`. One request for 200 tables, one for the columns of a hundred, and one for a
+        hundred names of tags and terms; shows how far it is, and may be interrupted.
 
         Example: `cat.columns("customer_id", filter="platform:snowflake").df`
         """

@@ -6,7 +6,7 @@ change log.
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, wraps
 from itertools import islice
@@ -99,7 +99,7 @@ from explorer.views.parts import (
     with_names,
 )
 from explorer.views.search import entities_table
-from explorer.views.table import TIME, Table, TableColumn, attributes, join_names, to_frame
+from explorer.views.table import LIST, TIME, Table, TableColumn, attributes, to_frame
 from explorer.views.text import EDITED
 
 if TYPE_CHECKING:
@@ -221,14 +221,14 @@ class EditsTable(ShownTable, tuple[UndoableEdit, ...]):
         at              datetime64[ms, UTC]
         urn, column     string   the entity, and the exact path of the column, missing for itself
         what            string   the kind of edit, such as description or tags
-        before, after   string   lists of labels are joined by ", "; missing for nothing
+        before, after   object   lists; a text is the only one, empty for nothing
         """
         columns = (
             TableColumn("at", dtype=TIME),
             TableColumn("urn", read=lambda edit: str(edit.urn)),
             *attributes("column", "what"),
-            TableColumn("before", read=lambda edit: join_names(_display_values(edit.before))),
-            TableColumn("after", read=lambda edit: join_names(_display_values(edit.after))),
+            TableColumn("before", read=lambda edit: _display_values(edit.before), dtype=LIST),
+            TableColumn("after", read=lambda edit: _display_values(edit.after), dtype=LIST),
         )
         return to_frame(Table.from_records(self, columns))
 
@@ -345,25 +345,40 @@ class ChangesTable(ShownTable, ChangePage):
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each change; see `explorer.views.history.events_table`. No request."""
-        return to_frame(events_table("", self, self.names))
+        table = events_table("Changes", self, self.names)
+        return to_frame(replace(table, incomplete=self._cut()))
+
+    def _cut(self) -> str:
+        return f"there are more; changes({self.next}) reads on from here" if self.truncated else ""
 
     def parts(self) -> Iterator[Part]:
         yield Title("Changes", f"{len(self):,} up to {self.next:,} of {self.head:,}")
         yield from table_parts(events_table("", self.changes, self.names))
-        if self.truncated:
-            yield Say(f"there are more; changes({self.next}) reads on from here")
+        if cut := self._cut():
+            yield Say(cut)
+
+
+_RUNS = "Runs of ingestion"
+_MORE_IN_COUNT = "there are more; a larger count reads them"
 
 
 class Runs(ShownTable, tuple[Run, ...]):
-    """Runs of ingestion, newest first."""
+    """Runs of ingestion, newest first; `truncated` says whether there are older ones."""
+
+    truncated = False
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each run; see `explorer.views.history.runs_table`. No request."""
-        return to_frame(runs_table(self))
+        return to_frame(replace(runs_table(self), title=_RUNS, incomplete=self._cut()))
 
     def parts(self) -> Iterator[Part]:
-        yield Title("Runs of ingestion", f"{len(self):,}" if self else "none")
+        yield Title(_RUNS, f"{len(self):,}" if self else "none")
         yield from table_parts(runs_table(self))
+        if cut := self._cut():
+            yield Say(cut)
+
+    def _cut(self) -> str:
+        return _MORE_IN_COUNT if self.truncated else ""
 
 
 def names_of(entities: Mapping[Urn, Entity]) -> ActorNames:
@@ -413,18 +428,26 @@ class History(ShownTable):
         run       string   the run of ingestion that brought it
         changed   string   what it changed of the one before, in a few words
         """
-        frame = to_frame(self._table()).rename(columns={"summary": "changed"})
+        table = replace(self._table(), title=self._title(), total=self.total)
+        if self.truncated:
+            table = replace(table, incomplete=f"{self._count()}; a larger count reads more")
+        frame = to_frame(table).rename(columns={"summary": "changed"})
         return frame[["version", "time", "who", "actor", "run", "changed"]]
 
     def parts(self) -> Iterator[Part]:
-        count = counted(len(self), "version")
-        if self.truncated:
-            of_all = f"{len(self):,} of {self.total:,} versions"
-            count = of_all if self.total else f"the newest {count}"
-        yield Title(f"{self.aspect} of {self.name}", count)
+        yield Title(self._title(), self._count())
         yield from table_parts(self._table())
         if self.truncated:
-            yield Say("there are more; a larger count reads them")
+            yield Say(_MORE_IN_COUNT)
+
+    def _title(self) -> str:
+        return f"{self.aspect} of {self.name}"
+
+    def _count(self) -> str:
+        count = counted(len(self), "version")
+        if not self.truncated:
+            return count
+        return f"{len(self):,} of {self.total:,} versions" if self.total else f"the newest {count}"
 
     def _table(self) -> Table:
         return history_table("", self.steps, self.names, of_one_aspect=True)
@@ -571,7 +594,7 @@ class Relationships(ShownTable):
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each edge; see `explorer.views.entity.edges_table`."""
-        return to_frame(edges_table(self.edges, self.names))
+        return to_frame(replace(edges_table(self.edges, self.names), total=self.total))
 
     def parts(self) -> Iterator[Part]:
         count = f"{len(self):,}" if len(self) == self.total else f"{len(self):,} of {self.total:,}"
@@ -901,7 +924,8 @@ class EntityPage(ShownTable, read.Entity):
 
         Example: `orders.to_frame().T`
         """
-        return to_frame(entities_table([self]))
+        names = {str(urn): name for urn, name in self.names.items()}
+        return to_frame(entities_table([self], names))
 
     def _after_edit(self, edit: records.Edit) -> "EditedEntity":
         return self.reload().made_by(edit)

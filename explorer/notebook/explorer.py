@@ -786,12 +786,15 @@ class Explorer(EditorWidget):
         `explorer.views.search.search_table`. No request."""
         with self._session.lock:
             ticked, results = list(self._session.ticked.values()), self._session.results
+        read = results.entities if results is not None else {}
+        names = {str(urn): entity.name for urn, entity in read.items()}
         if not ticked and results is not None:
-            table = search_table(results.page, results.entities, results.measures)
-            return to_frame(table)
+            page = results.page
+            table = search_table(page, read, results.measures, page.start, names)
+            return to_frame(replace(table, total=page.total, total_of="results"))
         entities = {hit.urn: entity for hit, entity in ticked if entity is not None}
         measures = self._session.measures
-        return to_frame(search_table((hit for hit, _ in ticked), entities, measures))
+        return to_frame(search_table((hit for hit, _ in ticked), entities, measures, names=names))
 
     def search(self, text: str = "", *, filter: str = "") -> None:
         """Run another search, and show it in the inputs of the page."""

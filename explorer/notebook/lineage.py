@@ -1,7 +1,7 @@
 """Lineage, impact and paths between entities, rendered as pictures, trees and frames."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -26,12 +26,13 @@ from explorer.views.lineage import (
     PathsView,
     TreeLine,
     hop_count,
+    incomplete_sentence,
     lineage_entities,
     lineage_tree,
     nearest,
 )
 from explorer.views.parts import Cell, Part, Picture, Say, Title
-from explorer.views.table import Table, TableColumn, join_names, to_frame
+from explorer.views.table import Table, TableColumn, domain_columns, label_columns, to_frame
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -94,8 +95,8 @@ class PathList(ShownTable):
                 for steps in self.view.steps
             ]
             yield from grid_parts(("way",), ways, tuple, most=_MOST_WAYS)
-        if self.paths.truncated:
-            yield Say(f"incomplete: {self.paths.truncated}", "loud")
+        if cut := incomplete_sentence(self.paths.truncated):
+            yield Say(cut, "loud")
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,8 +146,9 @@ class ImpactTable(ShownTable):
 
         urn, name, type, platform   string
         hops                        int64
-        owners, domain              string   names, joined by ", "
-        columns                     string   its columns made from the one in question
+        owners, owner_urns          object   lists
+        domain, domain_urn          string
+        columns                     object   lists of its columns made from the one in question
         certainty                   string   said, guessed, or table where only that is known
         queries, users              Int64    of the last 30 days; missing where not counted
         exists, removed, deprecated bool
@@ -172,8 +174,8 @@ class ImpactTable(ShownTable):
         yield from map(Say, self.view.notes)
         if self.impact.uncounted:
             yield Say(self.impact.uncounted)
-        if self.truncated:
-            yield Say(f"incomplete: {self.truncated}", "loud")
+        if cut := incomplete_sentence(self.truncated):
+            yield Say(cut, "loud")
 
     def _cells(self, affected: "graph.Affected") -> tuple[Cell, ...]:
         entity = self.view.entities[affected.urn]
@@ -251,7 +253,8 @@ class EntityLineage(ShownTable):
 
         urn, name, type, platform   string
         hops                        int64     distance from the root; upstream negative
-        owners, domain              string    names, joined by ", "
+        owners, owner_urns          object    lists; missing where the server does not say
+        domain, domain_urn          string
         description                 string    the edited one, if any
         removed, deprecated         boolean   missing where the server does not say
         """
@@ -260,14 +263,14 @@ class EntityLineage(ShownTable):
             TableColumn("urn", read=str),
             *(attribute("name"), attribute("type"), attribute("platform")),
             attribute("hops", "int64"),
-            TableColumn("owners", read=lambda urn: join_names(self._entities[urn].owners)),
-            TableColumn("domain", read=lambda urn: self._entities[urn].domain or None),
+            *label_columns("owner", lambda urn: self.graph.nodes[urn].get("owners"), self.names),
+            *domain_columns(lambda urn: self.graph.nodes[urn].get("domain"), self.names),
             TableColumn(
                 "description", read=lambda urn: self.graph.nodes[urn].get("description") or None
             ),
             *(attribute("removed", "boolean"), attribute("deprecated", "boolean")),
         )
-        return to_frame(Table.from_records(self._urns_in_reach, columns))
+        return to_frame(self._named(Table.from_records(self._urns_in_reach, columns)))
 
     def edges_to_frame(self) -> "pd.DataFrame":
         """Return a row for each edge: `upstream`, `downstream` and `relationship`. No request."""
@@ -275,7 +278,12 @@ class EntityLineage(ShownTable):
             (source, target, attributes.get("relationship") or None)
             for source, target, attributes in self.graph.edges(data=True)
         ]
-        return to_frame(Table.of("edges", ("upstream", "downstream", "relationship"), rows))
+        names = ("upstream", "downstream", "relationship")
+        return to_frame(self._named(Table.of("edges", names, rows)))
+
+    def _named(self, table: Table) -> Table:
+        cut = incomplete_sentence(self.truncated)
+        return replace(table, title=f"Lineage of {self.name}", incomplete=cut)
 
     def paths_to(self, urn: str | Urn) -> PathList:
         """Return the shortest lineage paths between the root and another entity, in either
@@ -316,8 +324,8 @@ class EntityLineage(ShownTable):
         else:
             alt = f"lineage of {self.name}: {', '.join(counts)}, listed below"
             yield Picture(self.svg(), alt, list(self._tree()), list(self._table()))
-        if self.truncated:
-            yield Say(f"incomplete: {self.truncated}", "loud")
+        if cut := incomplete_sentence(self.truncated):
+            yield Say(cut, "loud")
 
     @cached_property
     def _urns_in_reach(self) -> tuple[str, ...]:
@@ -426,7 +434,7 @@ class ColumnLineage(ShownTable):
             *(attribute("dataset"), attribute("hops", "int64")),
             TableColumn("certainty", read=lambda node: _certainty_note(node in self._certain)),
         )
-        return to_frame(Table.from_records(self.urns, columns))
+        return to_frame(self._named(Table.from_records(self.urns, columns)))
 
     def edges_to_frame(self) -> "pd.DataFrame":
         """Return a row for each edge: `upstream` and `downstream` (schema fields), `transform`,
@@ -442,7 +450,11 @@ class ColumnLineage(ShownTable):
             for source, target, attributes in self.graph.edges(data=True)
         ]
         names = ("upstream", "downstream", "transform", "via", "certainty")
-        return to_frame(Table.of("edges", names, rows))
+        return to_frame(self._named(Table.of("edges", names, rows)))
+
+    def _named(self, table: Table) -> Table:
+        title = f"Lineage of {self.name}.{FieldPath(self.column).simple}"
+        return replace(table, title=title, incomplete=incomplete_sentence(self.truncated))
 
     def widget(self, hops: int = 1) -> "LineageWidget":
         """Return a widget with the tables around it, in which the lineage of this column is
@@ -467,8 +479,8 @@ class ColumnLineage(ShownTable):
             yield from grid_parts(headers, nodes, self._line, numbers=("hops",))
         if any(node not in self._certain for node in self.urns):
             yield Say(CERTAINTY_NOTES["guessed"])
-        if self.truncated:
-            yield Say(f"incomplete: {self.truncated}", "loud")
+        if cut := incomplete_sentence(self.truncated):
+            yield Say(cut, "loud")
 
     @cached_property
     def _certain(self) -> frozenset[str]:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -226,11 +226,22 @@ class SchemaComparison(ShownTable):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ColumnsTable(ShownTable):
-    """Columns with one name in many datasets: iterates over (URN of the dataset, column)."""
+    """Columns with one name in many datasets: iterates over (URN of the dataset, column).
+
+    `tables_total` is how many tables may have such a column, `tables_read` how many of them were
+    read; `names` are those of the tags and terms of columns.
+    """
 
     name: str
     matches: tuple[tuple[Entity, read.Column], ...]
-    truncated: bool = False
+    tables_read: int = 0
+    tables_total: int = 0
+    names: Mapping[Urn, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def truncated(self) -> bool:
+        """Whether there are tables that were not read."""
+        return self.tables_read < self.tables_total
 
     def __len__(self) -> int:
         return len(self.matches)
@@ -247,21 +258,35 @@ class ColumnsTable(ShownTable):
         nullable, key          bool
         description            string   the edited one, if any, else ingested
         edited                 bool     whether the description is edited
-        tags, terms            string   names, joined by ", "
+        tags, terms            object   lists of names
+        tag_urns, term_urns    object   lists
+
+        Where tables were not read, the `total` of the frame's `attrs` is that of tables.
         """
-        return to_frame(found_columns_table(self.matches))
+        table = replace(found_columns_table(self.matches, self.names), title=self._title())
+        if self.truncated:
+            cut = f"{self._tables()}; a larger limit reads the others"
+            table = replace(table, total=self.tables_total, incomplete=cut, total_of="tables")
+        return to_frame(table)
+
+    def _title(self) -> str:
+        return f"Columns named {self.name}"
+
+    def _tables(self) -> str:
+        return f"{self.tables_read:,} of {self.tables_total:,} tables read"
 
     def parts(self) -> Iterator[Part]:
         tables = len({entity.urn for entity, _ in self.matches})
         count = f"{len(self):,} in {tables:,} tables" if self.matches else "no column has this name"
-        yield Title(f"Columns named {self.name}", count)
+        cut = self._tables() if self.truncated else ""
+        yield Title(self._title(), ", ".join(filter(None, (count, cut))))
         if self.matches:
             types = Counter(column.native_type or column.type for _, column in self.matches)
             yield Say(" · ".join(f"{many:,} {kind}" for kind, many in types.most_common(8)))
         headers = ("table", "platform", "column", "type", "description")
         yield from grid_parts(headers, self.matches, _match_row)
         if self.truncated:
-            yield Say("there are more tables; a larger limit reads them")
+            yield Say("a larger limit reads the other tables")
 
 
 def _match_row(match: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
@@ -302,7 +327,14 @@ def read_columns_named(
         for column in schema_table(entity.schema).columns
         if _fits(column, pattern)
     ]
-    return ColumnsTable(name, tuple(matches), truncated=(pages.total or 0) > len(urns))
+    labels = {urn: None for _, column in matches for urn in (*column.tags, *column.terms)}
+    return ColumnsTable(
+        name,
+        tuple(matches),
+        len(urns),
+        max(len(urns), pages.total or 0),
+        {urn: entity.name for urn, entity in catalog.summaries(labels).items()},
+    )
 
 
 def _fits(column: read.Column, pattern: str) -> bool:

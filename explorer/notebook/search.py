@@ -1,7 +1,7 @@
 """Search results and folders that render themselves."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ from explorer.views.search import (
     result_rows,
     search_table,
 )
-from explorer.views.table import Table, TableColumn, attributes, places_for, to_frame
+from explorer.views.table import Table, TableColumn, attributes, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,16 @@ class BrowsedFolder(ShownTable, BrowsePage):
         count        Int64    entities in or below a folder
         urn, path    string   of an entity, of a folder
         """
-        return to_frame(folder_table(self))
+        table = replace(folder_table(self), total=self._entry_total)
+        if table.shortfall:
+            table = replace(table, incomplete=f"{table.shortfall}; .next() reads on")
+        return to_frame(table)
+
+    @property
+    def _entry_total(self) -> int:
+        if self.repeats_folders:
+            return self.direct_count + len(self.folders)
+        return self.entry_count
 
     def parts(self) -> Iterator[Part]:
         after = f"{self.total:,} {plural(self.entity_type)} in and below it"
@@ -158,6 +167,7 @@ class ShownHit(Shown, Hit, Mapping[str, Any]):
 
     entity: Entity | None = field(default=None, compare=False)
     measures: Measures | None = field(default=None, compare=False)
+    names: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __getitem__(self, name: str) -> Any:
         return self._row()[name]
@@ -171,18 +181,23 @@ class ShownHit(Shown, Hit, Mapping[str, Any]):
     def _row(self) -> dict[str, Any]:
         entities = {} if self.entity is None else {self.urn: self.entity}
         measures = {} if self.measures is None else {self.urn: self.measures}
-        table = search_table((self,), entities, measures)
-        places = places_for("files", table.columns)
-        return {table.columns[at].name: table.rows[0][at] for at in places}
+        table = search_table((self,), entities, measures, names=self.names)
+        columns = [(at, column) for at, column in enumerate(table.columns)]
+        return {
+            column.name: table.rows[0][at] for at, column in columns if column.audience != "index"
+        }
 
     def parts(self) -> Iterator[Part]:
         row = self._row()
         kinds = [row["type"], row["platform"]]
         yield Title(row["name"], " · ".join(kind for kind in kinds if kind))
         facts = {name: value for name, value in row.items() if name not in ("name", "edited")}
-        yield Facts(
-            [(name, Cell(str(value))) for name, value in facts.items() if value is not None]
-        )
+        texts = {
+            name: ", ".join(value) if isinstance(value, list) else str(value)
+            for name, value in facts.items()
+            if value is not None and value != []
+        }
+        yield Facts([(name, Cell(text)) for name, text in texts.items()])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -192,7 +207,8 @@ class SearchResults(ShownTable, SearchPage):
 
     `summaries` holds what is known of each hit, by URN, and `measures` its rows, use and last
     change; `facets` counts the whole result by the values of its fields, and `names` has the names
-    of URNs among these. A hit by its place or its name, `results[0]`, is read as an `EntityPage`.
+    of URNs among these, and of owners and tags. A hit by its place or its name, `results[0]`, is
+    read as an `EntityPage`.
     """
 
     summaries: Mapping[Urn, Entity] = field(default_factory=dict)
@@ -203,7 +219,7 @@ class SearchResults(ShownTable, SearchPage):
     def __iter__(self) -> Iterator[ShownHit]:
         for hit in self.hits:
             entity, measures = self.summaries.get(hit.urn), self.measures.get(hit.urn)
-            yield ShownHit(**values_of(hit), entity=entity, measures=measures)
+            yield ShownHit(**values_of(hit), entity=entity, measures=measures, names=self.names)
 
     @property
     def urns(self) -> tuple[Urn, ...]:
@@ -212,7 +228,19 @@ class SearchResults(ShownTable, SearchPage):
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each hit on this page; see `explorer.views.search.search_table`."""
-        return to_frame(search_table(self, self.summaries, self.measures, start=self.start))
+        table = search_table(
+            self, self.summaries, self.measures, start=self.start, names=self.names
+        )
+        return to_frame(replace(table, title=self._title(), **self._cut(len(self))))
+
+    def _cut(self, count: int) -> dict[str, Any]:
+        """Return the number of all results for a table of `count` of them, and how the others are
+        read."""
+        if count >= self.total:
+            return {}
+        numbers = f"{count:,} of {self.total:,} results"
+        hint = "; .next() reads on, .all() reads every one"
+        return {"total": self.total, "incomplete": numbers + hint, "total_of": "results"}
 
     def facets_to_frame(self, name: str | None = None) -> "pd.DataFrame":
         """Return a row for each value of each facet, or of one facet, most frequent first. No
@@ -233,7 +261,11 @@ class SearchResults(ShownTable, SearchPage):
             if name in (None, facet.name)
             for value in facet.values
         ]
-        return to_frame(Table(_FACETS, rows))
+        cut = [
+            facet.label for facet in self.facets if name in (None, facet.name) and facet.has_more
+        ]
+        incomplete = f"there are more values of {', '.join(cut)}" if cut else ""
+        return to_frame(Table(_FACETS, rows, self._title(), incomplete=incomplete))
 
     def _label(self, facet: Facet, value: FacetValue) -> str:
         return facet_value_label(facet.name, value.value, self.names)
@@ -262,8 +294,8 @@ class SearchResults(ShownTable, SearchPage):
     def all(self, limit: int | None = None) -> "SearchResults":
         """Return all results, at most `limit`, from the first on.
 
-        One request per 200 hits and two for their rows; shows its progress, and can be
-        interrupted.
+        One request per 200 hits, two for their rows, and one per hundred names of owners and
+        tags; shows its progress, and can be interrupted.
         """
         from explorer.notebook.progress import each
 
@@ -285,7 +317,10 @@ class SearchResults(ShownTable, SearchPage):
         summaries = question.catalog.summed_up(urns)
         measured = question.catalog.measures(urns) if question.measures else {}
         total_hits = max(len(hits), pages.total or 0)
-        results = replace(self, start=0, total=total_hits, hits=hits, unreadable=())
+        unnamed = [urn for urn in _labels_of(summaries.values()) if str(urn) not in self.names]
+        labels = question.catalog.summed_up(unnamed)
+        names = {**self.names, **{str(urn): entity.name for urn, entity in labels.items()}}
+        results = replace(self, start=0, total=total_hits, hits=hits, unreadable=(), names=names)
         return replace(results, summaries=summaries, measures=measured)
 
     def __getitem__(self, place: int | str) -> EntityPage:
@@ -459,6 +494,15 @@ def _facet(group: FacetGroup) -> str:
 _NAMED_VALUES = 40
 
 
+def _labels_of(entities: Iterable[Entity]) -> list[Urn]:
+    """Return the owners and tags of entities, each once."""
+    urns: dict[Urn, None] = {}
+    for entity in entities:
+        owners = Urn.parse_all(owner.owner for owner in entity.owners)
+        urns |= dict.fromkeys((*owners, *entity.tags))
+    return list(urns)
+
+
 class SearchReader(EntityReader):
     """Implements with a client the methods of both notebook catalogs that search and browse."""
 
@@ -493,7 +537,8 @@ class SearchReader(EntityReader):
 
         `len(page)` is what is on it, `page.total` what there is, `page.df` a DataFrame of it, and
         `page.all()` has every result. One request, one more for each hundred hits and values of
-        facets, and one for the measures of each 25 datasets.
+        facets, one for each hundred other owners and tags of hits, and one for the measures of each
+        25 datasets.
 
         Example: `cat.search("orders platform:snowflake", entity="dataset")`
         """
@@ -509,10 +554,14 @@ class SearchReader(EntityReader):
         urns = [hit.urn for hit in page]
         counted = facet_urns(page.facets, _NAMED_VALUES)
         known_entities = await read_entities(self._plain, page, counted)
-        entities = known_entities or {}
-        self.known_names.learn(names_of_existing(entities.values()))
+        entities = dict(known_entities or {})
         summaries = {urn: entities[urn] for urn in urns if urn in entities}
-        names = {str(urn): entities[urn].name for urn in counted if urn in entities}
+        labels = _labels_of(summaries.values())
+        if page.as_of is None:
+            entities |= await self._plain.summaries(urn for urn in labels if urn not in entities)
+        self.known_names.learn(names_of_existing(entities.values()))
+        named = (urn for urn in (*counted, *labels) if urn in entities)
+        names = {str(urn): entities[urn].name for urn in named}
         is_whole = known_entities is not None
         measured = await self._plain.measures(urns) if measures and is_whole else {}
         question = Question(self._blocking(), entity, filter, sort, count, measures)

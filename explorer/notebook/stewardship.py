@@ -39,7 +39,7 @@ from explorer.views.dbt import (
     plan_table,
 )
 from explorer.views.diff import Diff, DiffLine
-from explorer.views.feed import feed_counts, feed_remarks, feed_table
+from explorer.views.feed import feed_counts, feed_remarks, feed_table, unread_remarks
 from explorer.views.journal import saved_sentence
 from explorer.views.parts import Cell, Difference, Part, Say, Title
 from explorer.views.table import Table, to_frame
@@ -110,7 +110,8 @@ class FeedTable(ShownTable, stewardship.ChangeFeed):
         likely_column               string                what a dropped column was renamed to
         added, removed              object                lists of labels
         """
-        return to_frame(feed_table(self))
+        table = replace(feed_table(self), incomplete=" ".join(unread_remarks(self)))
+        return to_frame(table)
 
     def parts(self) -> Iterator[Part]:
         yield Title("Changes since the last visit", feed_counts(self))
@@ -137,7 +138,11 @@ class CoverageTrendChart(ShownChart, stewardship.CoverageTrend):
         columns_total, columns_documented    int64
         tables_percent, columns_percent      Float64               missing for nothing to document
         """
-        return to_frame(views.trend_table(self))
+        table = views.trend_table(self)
+        if self.by and len(self.groups) < self.group_total:
+            cut = f"{len(self.groups):,} of {self.group_total:,} groups"
+            table = replace(table, total=self.group_total, incomplete=cut, total_of="groups")
+        return to_frame(table)
 
     def parts(self) -> Iterator[Part]:
         chart = self.chart()
@@ -175,7 +180,7 @@ class WorklistTable(ShownTable, stewardship.Worklist):
         use_of                       string   column, table or none: what the use was counted of
         at_least                     bool     whether counting what is downstream was ended early
         """
-        return to_frame(views.worklist_table(self))
+        return to_frame(replace(views.worklist_table(self), total=self.total))
 
     def parts(self) -> Iterator[Part]:
         used = f", use of {self.days} days" if self.total else ""
@@ -219,7 +224,8 @@ class ConceptTable(ShownTable, stewardship.Concept):
         variant              Int64    the number of its text, missing without one
         urn, table, platform, column (the exact path), type, text, edited, ingested   string
         """
-        return to_frame(views.concept_table(self))
+        cut = views.MORE_TABLES if self.truncated else ""
+        return to_frame(replace(views.concept_table(self), title=self.name, incomplete=cut))
 
     def parts(self) -> Iterator[Part]:
         yield Title(self.name, views.concept_sentence(self))
@@ -487,13 +493,14 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         return self._steward
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each table, then for each of its columns, all of them text. No request.
+        """Return a row for each table, then for each of its columns, all of them text but the tags.
+        No request.
 
         urn, table         of the table
         column, path       of a column: in the short form, and exact; missing for the table itself
         type               the column's, or the kind of table
         ingested, edited   both descriptions; missing if empty
-        tags               names, joined by ", "
+        tags               lists of names
         exported           a fingerprint of `edited`, by which `changeset` knows what was changed
         """
         return to_frame(views.documentation_table(self))

@@ -35,6 +35,7 @@ from explorer.views.timeseries import (
     column_bars,
     column_profiles_table,
     column_usage_table,
+    cut_sentence,
     frequency_bars,
     histogram_bars,
     moves_between,
@@ -84,8 +85,8 @@ class Window:
             if self.newest_millis is not None:
                 at = moment(self.newest_millis, utc=True)
                 yield Say(f"the newest is from {at}; days=None returns all")
-        elif self.series.truncated:
-            yield Say(f"the server returned only the newest {len(self.series.values):,} points")
+        elif cut := cut_sentence(self.series):
+            yield Say(cut)
 
 
 class UsageReader(Protocol):
@@ -138,7 +139,7 @@ class UsageChart(ShownChart):
             for user, count in self._sums.users
         ]
         rows.sort(key=lambda row: (-row[2], row[1]))
-        return TopUsers(self.name, self.window.words, tuple(rows))
+        return TopUsers(self.name, self.window.words, tuple(rows), cut_sentence(self.window.series))
 
     @cached_property
     def top_queries(self) -> "TopQueries":
@@ -147,7 +148,8 @@ class UsageChart(ShownChart):
         for point in self.points:
             counts.update(dict.fromkeys(point.top_sql_queries, 1))
         ranked = sorted(counts.items(), key=lambda query_count: -query_count[1])
-        return TopQueries(self.name, self.window.words, tuple(ranked), len(self.points))
+        cut = cut_sentence(self.window.series)
+        return TopQueries(self.name, self.window.words, tuple(ranked), len(self.points), cut)
 
     def users_to_frame(self) -> "pd.DataFrame":
         """Return a row for each window and user; see
@@ -251,9 +253,9 @@ class UsageChart(ShownChart):
         return self._sums.columns
 
     def _uses_frame(self) -> "pd.DataFrame":
-        return values.to_frame(
-            values.Table((TableColumn("path"), TableColumn("uses", dtype="Int64")), self._uses)
-        )
+        columns = (TableColumn("path"), TableColumn("uses", dtype="Int64"))
+        cut = cut_sentence(self.window.series)
+        return values.to_frame(values.Table(columns, self._uses, incomplete=cut))
 
     def _totals(self) -> tuple[str, str]:
         queries = self._sums.total
@@ -280,6 +282,7 @@ class TopUsers(ShownTable):
     name: str
     when: str
     rows: tuple[tuple[str, str, int, int], ...]
+    incomplete: str = ""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -297,7 +300,7 @@ class TopUsers(ShownTable):
             TableColumn("queries", dtype="int64"),
             TableColumn("windows", audience="programs", dtype="int64"),
         )
-        return values.Table(columns, self.rows)
+        return values.Table(columns, self.rows, incomplete=self.incomplete)
 
     def parts(self) -> Iterator[Part]:
         yield Title(f"Users of {self.name}", f"{len(self):,} {self.when}")
@@ -313,6 +316,7 @@ class TopQueries(ShownTable):
     when: str
     rows: tuple[tuple[str, int], ...]
     windows: int
+    incomplete: str = ""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -328,7 +332,7 @@ class TopQueries(ShownTable):
             TableColumn("query", dtype="string"),
             TableColumn("windows", "times among the top", dtype="int64"),
         )
-        return values.Table(columns, self.rows)
+        return values.Table(columns, self.rows, incomplete=self.incomplete)
 
     def parts(self) -> Iterator[Part]:
         summary = f"{len(self):,} {self.when}" if self.rows else f"none {self.when}"
@@ -403,14 +407,14 @@ class ProfileChart(ShownChart):
         that was not measured, as the other charts of columns do.
         """
         panel = shares(self._profiles_with_values, "nulls", columns)
-        frame = partial(shares_frame, panel)
+        frame = self._shares_frame(panel, columns)
         return self._chart(f"Nulls in {self.name}", (panel,), frame, zone)
 
     def unique(self, *columns: str, zone: Zone = "UTC") -> PanelChart:
         """Return a chart of the share of unique values over time, of some columns or of the six
         whose share changed most."""
         panel = shares(self._profiles_with_values, "unique values", columns)
-        frame = partial(shares_frame, panel)
+        frame = self._shares_frame(panel, columns)
         return self._chart(f"Unique values in {self.name}", (panel,), frame, zone)
 
     def values(self, column: str, most: int = _MOST_ROWS) -> PanelChart:
@@ -487,6 +491,14 @@ class ProfileChart(ShownChart):
     def _profiles_with_values(self) -> Profiles:
         return read_profiles(self.window.series)
 
+    def _shares_frame(self, panel: Lines, columns: Sequence[str]) -> "Callable[[], pd.DataFrame]":
+        """Return what makes the frame of a chart of some columns, or without a name of a few."""
+        count = len(self._profiles_with_values.by_path)
+        incomplete = cut_sentence(self.window.series)
+        if not columns and len(panel.lines) < count:
+            incomplete = "others are given by name"
+        return partial(shares_frame, panel, incomplete)
+
     def _rows(self) -> Lines:
         points = with_gaps(
             [(at, profile.row_count) for at, profile in self._profiles_with_values.measurements]
@@ -551,7 +563,7 @@ def shares(profiles: Profiles, share: Share, columns: Sequence[str]) -> Lines:
     return Lines(title, lines, "share")
 
 
-def shares_frame(panel: Lines) -> "pd.DataFrame":
+def shares_frame(panel: Lines, incomplete: str = "") -> "pd.DataFrame":
     """Return a row for each line and measurement, by time: `column` and `share`, from 0 to 1."""
     measurements = [
         (at, line.name, value)
@@ -564,12 +576,16 @@ def shares_frame(panel: Lines) -> "pd.DataFrame":
         TableColumn("column"),
         TableColumn("share", dtype="Float64"),
     )
-    return values.to_frame(values.Table(columns, measurements))
+    table = values.Table(columns, measurements, panel.title, incomplete=incomplete)
+    return values.to_frame(table)
 
 
-def _frame_of(rows: Sequence[values.Row], **dtypes: str) -> "Callable[[], pd.DataFrame]":
+def _frame_of(
+    title: str, rows: Sequence[values.Row], total: int | None = None, **dtypes: str
+) -> "Callable[[], pd.DataFrame]":
     columns = [TableColumn(name, dtype=dtype) for name, dtype in dtypes.items()]
-    return partial(values.to_frame, values.Table(columns, rows))
+    table = values.Table(columns, rows, title, total=total, total_of="values")
+    return partial(values.to_frame, table)
 
 
 def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
@@ -580,9 +596,10 @@ def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
     unique_count = max(measures.unique_count or 0, len(rows))
     bars = replace(panel, bars=panel.bars[:most])
     note = f"{len(bars.bars):,} of {unique_count:,} values, {_at(at)}"
-    frame = _frame_of(rows, value="string", frequency="Int64")
+    title = f"Values of {measures.name}"
+    frame = _frame_of(title, rows, unique_count, value="string", frequency="Int64")
     empty = "profiling recorded no values of this column"
-    return PanelChart(f"Values of {measures.name}", (bars,), frame, note, empty)
+    return PanelChart(title, (bars,), frame, note, empty)
 
 
 def quantiles(profiles: Profiles, column: str) -> PanelChart:
@@ -590,14 +607,15 @@ def quantiles(profiles: Profiles, column: str) -> PanelChart:
     at, measures = _newest(profiles, column, "quantiles")
     panel, column_quantiles = quantile_bars(measures), measures.quantiles or ()
     rows = [(read_measurement(each.quantile), each.value) for each in column_quantiles]
-    frame = _frame_of(rows, quantile="Float64", value="string")
+    title = f"Quantiles of {measures.name}"
+    frame = _frame_of(title, rows, quantile="Float64", value="string")
     empty = "profiling recorded no quantiles of this column"
     if column_quantiles and not panel.bars:
         listing = ", ".join(
             f"{quantile_name(each.quantile)} {each.value}" for each in column_quantiles
         )
         empty = f"its quantiles are not numbers: {listing}"
-    return PanelChart(f"Quantiles of {measures.name}", (panel,), frame, _at(at), empty)
+    return PanelChart(title, (panel,), frame, _at(at), empty)
 
 
 def histogram(profiles: Profiles, column: str) -> PanelChart:
@@ -605,9 +623,10 @@ def histogram(profiles: Profiles, column: str) -> PanelChart:
     at, measures = _newest(profiles, column, "histogram")
     panel = histogram_bars(measures)
     rows = [(bar.name, bar.value) for bar in panel.bars]
-    frame = _frame_of(rows, range="string", height="Float64")
+    title = f"Histogram of {measures.name}"
+    frame = _frame_of(title, rows, range="string", height="Float64")
     empty = "profiling recorded no histogram of this column"
-    return PanelChart(f"Histogram of {measures.name}", (panel,), frame, _at(at), empty)
+    return PanelChart(title, (panel,), frame, _at(at), empty)
 
 
 def _points(profiles: Profiles, path: str, share: Share) -> list[Point]:

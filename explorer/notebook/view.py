@@ -101,9 +101,8 @@ class ShownTable(Shown):
         except ImportError:
             raise MissingExtra("tables that sort are itables'", "tables") from None
         frame = self.to_frame()
-        # The longest text of a row, which people look at last.
-        if "urn" in frame:
-            frame = frame[[*frame.columns.drop("urn"), "urn"]]
+        # The longest texts of a row, which people look at last.
+        frame = frame[sorted(frame, key=lambda name: str(name).endswith(("urn", "urns")))]
         # Moments as texts that sort like them.
         moments = frame.select_dtypes("datetimetz").columns
         frame = frame.assign(**{name: frame[name].dt.strftime(_MOMENT) for name in moments})
@@ -112,9 +111,16 @@ class ShownTable(Shown):
         # The name of an index would be on a separate line below the headers.
         if frame.index.name is not None:
             frame = frame.reset_index()
-        texts: list[str] = [*frame.select_dtypes("string").columns]
-        frame = frame.assign(**{name: frame[name].fillna("").map(line) for name in texts})
+        texts: list[str] = [*frame.select_dtypes(["string", "object"]).columns]
+        frame = frame.assign(**{name: frame[name].map(_text_of) for name in texts})
         return ITable(frame, **{"classes": "display compact"} | options)
+
+
+def _text_of(value: object) -> str:
+    """Return a text or a list of texts of a data frame as one line; empty for a missing one."""
+    if isinstance(value, list):
+        return line(", ".join(value))
+    return line(value) if isinstance(value, str) else ""
 
 
 class NamedRecords(ShownTable, tuple[_Item, ...]):

@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from explorer.client.display import LINE_LIMIT, counted, line
 from explorer.errors import ServerFault
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.parts import Report
-from explorer.views.table import Table, TableColumn, join_names, to_objects
+from explorer.views.table import Table, TableColumn, label_columns, to_objects
 from explorer.views.text import EDITED, TextLine, join_pieces, text_line
 from explorer.views.timeseries import comparable_profiles, newest_with_columns, usage_of
 
@@ -217,13 +217,10 @@ def columns_table(
     description          string   the edited description, else the ingested one
     ingested, edited     string   the ingested and the edited description
     documented           bool     whether there is a description
-    tags, terms          string   from `names`, else from the URNs, joined by ", "
+    tags, terms          object   lists of names, from `names`, else from the URNs
+    tag_urns, term_urns  object   lists
     earlier              string   the path that people wrote for, if the type or case changed since
     """
-
-    def name_labels(urns: Iterable[Urn]) -> str | None:
-        return join_names((names or {}).get(urn) or urn.name for urn in urns)
-
     described = (
         TableColumn("path", read=lambda column: column.path.raw),
         TableColumn("name", None, lambda column: column.path.simple, "files"),
@@ -236,11 +233,19 @@ def columns_table(
         TableColumn("documented", audience="frames", dtype="bool"),
         TableColumn("tags", None, lambda column: tuple(map(str, column.tags)), "files"),
         TableColumn("terms", None, lambda column: tuple(map(str, column.terms)), "files"),
-        TableColumn("tags", None, lambda column: name_labels(column.tags), "frames"),
-        TableColumn("terms", None, lambda column: name_labels(column.terms), "frames"),
+        *_labels_of_columns(names),
         TableColumn("earlier", read=lambda column: column.earlier and column.earlier.raw),
     )
     return Table.from_records(columns, described, title)
+
+
+def _labels_of_columns(
+    names: "Mapping[Urn, str] | None", column_of: "Callable[[Any], Column]" = lambda column: column
+) -> Iterator[TableColumn]:
+    """Yield the tags and the terms of columns as lists for data frames."""
+    names_by_urn = {str(urn): name for urn, name in (names or {}).items()}
+    yield from label_columns("tag", lambda record: column_of(record).tags, names_by_urn)
+    yield from label_columns("term", lambda record: column_of(record).terms, names_by_urn)
 
 
 def _with_missing(*names: str) -> Iterator[TableColumn]:
@@ -254,8 +259,11 @@ def _text_of(name: str, column: "Column") -> str | None:
     return getattr(column, name) or None
 
 
-def found_columns_table(found: "Iterable[tuple[Entity, Column]]") -> Table:
-    """Return a row for each column found, with its dataset, for data frames."""
+def found_columns_table(
+    found: "Iterable[tuple[Entity, Column]]", names: "Mapping[Urn, str] | None" = None
+) -> Table:
+    """Return a row for each column found, with its dataset, for data frames; `names` are those of
+    tags and terms."""
     columns = (
         TableColumn("urn", read=lambda pair: str(pair[0].urn)),
         TableColumn("table", read=lambda pair: pair[0].name),
@@ -268,8 +276,7 @@ def found_columns_table(found: "Iterable[tuple[Entity, Column]]") -> Table:
         TableColumn("key", read=lambda pair: pair[1].is_key, dtype="bool"),
         TableColumn("description", read=lambda pair: pair[1].description or None),
         TableColumn("edited", read=lambda pair: bool(pair[1].edited), dtype="bool"),
-        TableColumn("tags", read=lambda pair: join_names(urn.name for urn in pair[1].tags)),
-        TableColumn("terms", read=lambda pair: join_names(urn.name for urn in pair[1].terms)),
+        *_labels_of_columns(names, lambda pair: pair[1]),
     )
     return Table.from_records(found, columns, "columns")
 

@@ -12,7 +12,7 @@ from explorer.stewardship.feed import ChangeFeed, FeedEntry, FeedKind
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.history import name_of
 from explorer.views.parts import Report
-from explorer.views.table import TIME, Table, TableColumn, attributes
+from explorer.views.table import LIST, TIME, Table, TableColumn, attributes
 
 _SHORT: Final = 60
 _NOBODY: Final = "unknown"
@@ -45,6 +45,13 @@ def feed_remarks(feed: ChangeFeed, format_moment: Callable[[int], str] = moment)
         yield "No last visit is known: the newest changes are shown."
     else:
         yield f"Since {format_moment(millis_of(feed.since))}."
+    yield from unread_remarks(feed)
+    if feed.user is None:
+        yield "The server does not know who you are: your own edits are among these."
+
+
+def unread_remarks(feed: ChangeFeed) -> Iterator[str]:
+    """Yield what is not in a feed, as sentences."""
     if feed.trimmed:
         yield "The change log does not reach back to the last visit; what is older is lost."
     if feed.unread:
@@ -58,8 +65,6 @@ def feed_remarks(feed: ChangeFeed, format_moment: Callable[[int], str] = moment)
         yield f"{counted(unread, 'older change')} of what is listed were not read."
     if left_out:
         yield f"{counted(left_out, 'more entry', 'more entries')} of what is listed are left out."
-    if feed.user is None:
-        yield "The server does not know who you are: your own edits are among these."
 
 
 def feed_table(
@@ -92,7 +97,7 @@ def feed_table(
         TableColumn("after", None, lambda entry: entry.after or None, "programs"),
         TableColumn("edited", None, lambda entry: entry.edited or None, "programs"),
         TableColumn("likely_column", None, lambda entry: entry.likely, "programs"),
-        *attributes("added", "removed", audience="programs"),
+        *attributes("added", "removed", audience="programs", dtype=LIST),
     )
 
     def format_time(entry: FeedEntry) -> str:

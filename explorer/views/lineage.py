@@ -8,7 +8,7 @@ URN.
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
 
@@ -18,11 +18,13 @@ from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
 from explorer.views.parts import Chain, Fitted, Note, Report, ReportPart
 from explorer.views.table import (
+    LIST,
     Row,
     Table,
     TableColumn,
     attributes,
-    join_names,
+    domain_columns,
+    label_columns,
     markdown_cell,
     markdown_table,
 )
@@ -716,6 +718,11 @@ def _cycle_notes(listing: LineageListing) -> Iterator[str]:
         yield "there are more cycles"
 
 
+def incomplete_sentence(reason: str | None) -> str:
+    """Return that something was not read to its end, and why; empty without a reason."""
+    return f"incomplete: {reason}" if reason else ""
+
+
 def incomplete_note(reason: str, hint: str = "") -> TextLine:
     """Return a note that something was not read to its end, and why."""
     return text_line(("incomplete: ", "bold"), reason, hint)
@@ -819,22 +826,17 @@ class ImpactView:
                 "files",
             ),
             *attributes("columns", "owners", "domain", audience="files"),
-            TableColumn("owners", None, self._owners, "frames"),
-            TableColumn("domain", None, self._domain, "frames"),
-            TableColumn("columns", None, lambda affected: join_names(affected.columns), "frames"),
+            *label_columns("owner", lambda affected: affected.owners, self.names),
+            *domain_columns(lambda affected: affected.domain, self.names),
+            TableColumn("columns", None, lambda affected: affected.columns, "frames", dtype=LIST),
             TableColumn("certainty", audience="frames"),
             *attributes("queries", "users", audience="frames", dtype="Int64"),
             *attributes("exists", "removed", "deprecated", dtype="bool"),
         )
-        return Table.from_records(
-            self.impact.affected[:top], columns, f"what depends on {self.name}"
+        return replace(
+            Table.from_records(self.impact.affected[:top], columns, f"what depends on {self.name}"),
+            incomplete=incomplete_sentence(self.impact.truncated),
         )
-
-    def _owners(self, affected: "Affected") -> str | None:
-        return join_names(self.entities[affected.urn].owners)
-
-    def _domain(self, affected: "Affected") -> str | None:
-        return self.entities[affected.urn].domain or None
 
 
 _WIDE: Final = 110
@@ -1043,7 +1045,10 @@ class PathsView:
             for path_number, steps in enumerate(self.steps)
             for number, step in enumerate(steps)
         ]
-        return Table.from_records(places, columns, "paths")
+        return replace(
+            Table.from_records(places, columns, "paths"),
+            incomplete=incomplete_sentence(self.paths.truncated),
+        )
 
 
 # By how much a search of paths that stopped is suggested to go further.

@@ -13,7 +13,17 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import display_name, singular
 from explorer.metadata.urn import Urn
 from explorer.views.parts import Fitted, Report, ReportPart
-from explorer.views.table import TIME, Table, TableColumn, attributes, join_names, to_objects
+from explorer.views.table import (
+    LIST,
+    TIME,
+    Cell,
+    Table,
+    TableColumn,
+    attributes,
+    domain_columns,
+    label_columns,
+    to_objects,
+)
 from explorer.views.text import EDITED, TextLine, text_line
 from explorer.views.tree import draw_tree
 
@@ -658,41 +668,40 @@ def folder_table(page: "BrowsePage") -> Table:
     return Table.from_records((*folders, *entities), columns, page.path)
 
 
-def _names_of(urns: Iterable[Urn]) -> str | None:
-    return join_names(urn.name for urn in urns)
+def _owners_of(entity: "Entity") -> list[str]:
+    return [owner.owner for owner in entity.owners]
 
 
-def _owner_names(entity: "Entity") -> str | None:
-    return _names_of(Urn.parse_all(owner.owner for owner in entity.owners))
+def _summary_columns(names: Mapping[str, str]) -> "Sequence[TableColumn[Entity]]":
+    return (
+        TableColumn("urn", read=lambda entity: str(entity.urn), dtype="string"),
+        TableColumn("name", dtype="string"),
+        TableColumn("type", read=lambda entity: entity.entity_type, dtype="string"),
+        TableColumn("platform", dtype="string"),
+        TableColumn("description", read=lambda entity: entity.description or None, dtype="string"),
+        TableColumn("edited", read=lambda entity: bool(entity.edited_description), dtype="bool"),
+        *label_columns("owner", _owners_of, names),
+        *label_columns("tag", lambda entity: entity.tags, names),
+    )
 
 
-_SUMMARY: "Final[Sequence[TableColumn[Entity]]]" = (
-    TableColumn("urn", read=lambda entity: str(entity.urn), dtype="string"),
-    TableColumn("name", dtype="string"),
-    TableColumn("type", read=lambda entity: entity.entity_type, dtype="string"),
-    TableColumn("platform", dtype="string"),
-    TableColumn("description", read=lambda entity: entity.description or None, dtype="string"),
-    TableColumn("edited", read=lambda entity: bool(entity.edited_description), dtype="bool"),
-    TableColumn("owners", read=_owner_names, dtype="string"),
-    TableColumn("tags", read=lambda entity: _names_of(entity.tags), dtype="string"),
-)
-
-
-def entities_table(entities: "Iterable[Entity]") -> Table:
+def entities_table(entities: "Iterable[Entity]", names: Mapping[str, str] = _NO_NAMES) -> Table:
     """Return a row for each entity, in the given order.
 
-    urn, name, type, platform     string
-    description                   string   the edited description, else the ingested one
-    edited                        bool     whether there is an edited description
-    owners, tags, terms, domain   string   names, joined by ", "
-    removed, deprecated           bool
+    urn, name, type, platform         string
+    description                       string   the edited description, else the ingested one
+    edited                            bool     whether there is an edited description
+    owners, tags, terms               object   lists of names, from `names`, else from the URNs
+    owner_urns, tag_urns, term_urns   object   lists
+    domain, domain_urn                string   of the first domain
+    removed, deprecated               bool
 
-    Values of aspects that were not read are missing, or false.
+    Values of aspects that were not read are missing, empty or false.
     """
     columns = (
-        *_SUMMARY,
-        TableColumn("terms", read=lambda entity: _names_of(entity.terms), dtype="string"),
-        TableColumn("domain", read=lambda entity: _names_of(entity.domains), dtype="string"),
+        *_summary_columns(names),
+        *label_columns("term", lambda entity: entity.terms, names),
+        *domain_columns(lambda entity: next(iter(entity.domains), None), names),
         TableColumn("removed", dtype="bool"),
         TableColumn("deprecated", read=lambda entity: entity.deprecation is not None, dtype="bool"),
     )
@@ -703,12 +712,18 @@ class _Result(NamedTuple):
     rank: int
     hit: "Hit"
     entity: "Entity"
+    is_read: bool
     measures: "Measures | None"
 
 
 def _of_entity(column: "TableColumn[Entity]") -> TableColumn[_Result]:
     read = column.read or attrgetter(column.name)
-    return TableColumn(column.name, read=lambda result: read(result.entity), dtype=column.dtype)
+
+    def value(result: _Result) -> Cell:
+        is_known = result.is_read or column.dtype != LIST
+        return read(result.entity) if is_known else None
+
+    return TableColumn(column.name, read=value, audience="frames", dtype=column.dtype)
 
 
 def _measure_column(name: str, dtype: str) -> TableColumn[_Result]:
@@ -720,25 +735,27 @@ def search_table(
     summaries: "Mapping[Urn, Entity] | None" = None,
     measures: "Mapping[Urn, Measures] | None" = None,
     start: int = 0,
+    names: Mapping[str, str] = _NO_NAMES,
 ) -> Table:
-    """Return a row for each hit, best first.
+    """Return a row for each hit, best first, for data frames.
 
     urn, name, type, platform   string
     description                 string   the edited description, else the ingested one
     edited                      bool     whether there is an edited description
-    owners, tags                string   names, joined by ", "
+    owners, tags                object   lists of names, from `names`, else from the URNs
+    owner_urns, tag_urns        object   lists
     rows, queries               Int64    of the latest profile; of the last 30 days
     changed                     datetime64[ms, UTC]   when the dataset or its rows last changed
-    matched                     string   the fields that matched, joined by ", "
+    matched                     object   lists of the fields that matched
 
-    Entities that are not in `summaries` have only what their URN says; those that are not in
-    `measures` have no rows, queries and changed. The index `rank` starts at `start`.
+    Entities that are not in `summaries` have only what their URN says, and no lists; those that are
+    not in `measures` have no rows, queries and changed. The index `rank` starts at `start`.
     """
     from explorer.client.entity import Entity
 
     columns = (
         TableColumn("rank", audience="index", dtype="int64"),
-        *map(_of_entity, _SUMMARY),
+        *map(_of_entity, _summary_columns(names)),
         *(
             _measure_column("rows", "Int64"),
             _measure_column("queries", "Int64"),
@@ -746,10 +763,8 @@ def search_table(
         ),
         TableColumn(
             "matched",
-            read=lambda result: join_names(
-                dict.fromkeys(match.field for match in result.hit.matched)
-            ),
-            dtype="string",
+            read=lambda result: [*dict.fromkeys(match.field for match in result.hit.matched)],
+            dtype=LIST,
         ),
     )
     results = [
@@ -757,6 +772,7 @@ def search_table(
             rank,
             hit,
             (summaries or {}).get(hit.urn) or Entity(hit.urn, {}),
+            hit.urn in (summaries or {}),
             (measures or {}).get(hit.urn),
         )
         for rank, hit in enumerate(hits, start)

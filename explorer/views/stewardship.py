@@ -23,7 +23,7 @@ from explorer.views.chart import Line, Lines, Point
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.journal import value_words
 from explorer.views.parts import Difference, Report, ReportPart
-from explorer.views.table import TIME, Row, Table, TableColumn, attributes, to_objects
+from explorer.views.table import LIST, TIME, Row, Table, TableColumn, attributes, to_objects
 from explorer.views.text import TextLine, text_line
 
 if TYPE_CHECKING:
@@ -393,6 +393,9 @@ def concept_variants(concept: "Concept") -> tuple[ConceptVariant, ...]:
     return (*variants, ConceptVariant(0, count, "")) if count else tuple(variants)
 
 
+MORE_TABLES: Final = "more tables were not read"
+
+
 def concept_sentence(concept: "Concept") -> str:
     """Return the number of columns, tables and descriptions, in words."""
     if not concept.columns:
@@ -406,7 +409,7 @@ def concept_sentence(concept: "Concept") -> str:
     if without:
         parts.append(f"{without:,} without a text")
     if concept.truncated:
-        parts.append("more tables were not read")
+        parts.append(MORE_TABLES)
     return ", ".join(parts)
 
 
@@ -612,7 +615,7 @@ def drafts_table(outcome: "DraftingOutcome") -> Table:
 
 def documentation_table(rows: "Iterable[TextRow]") -> Table:
     """Return a table for data frames of descriptions as they are exported: a row for each table and
-    column, all cells text."""
+    column, all cells text but the tags."""
     columns = (
         *attributes("urn", "table"),
         TableColumn("column", read=lambda row: _simple(row.column) or None),
@@ -620,7 +623,7 @@ def documentation_table(rows: "Iterable[TextRow]") -> Table:
         TableColumn("type"),
         TableColumn("ingested", read=lambda row: row.ingested or None),
         TableColumn("edited", read=lambda row: row.edited or None),
-        TableColumn("tags", read=lambda row: ", ".join(row.tags) or None),
+        TableColumn("tags", dtype=LIST),
         TableColumn("exported"),
     )
     return Table.from_records(rows, columns, "documentation")

@@ -1,18 +1,21 @@
 """A table, and its content as CSV, JSON, Markdown, Parquet and a pandas data frame."""
 
 import csv
+import inspect
 import io
 import json
 import re
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, overload
 
-from explorer.client.display import moment
-from explorer.errors import MissingExtra
+from explorer.client.display import line, moment
+from explorer.errors import IncompleteFrame, MissingExtra
 from explorer.metadata.proposal import millis_of
+from explorer.metadata.urn import Urn
 from explorer.views.text import TextLine
 
 if TYPE_CHECKING:
@@ -48,6 +51,9 @@ _READERS: Final[Mapping[Audience, tuple[_Reader, ...]]] = {
 
 TIME: Final = "datetime64[ms, UTC]"
 """The `dtype` of times, also of those that are given in milliseconds since 1970."""
+
+LIST: Final = "object"
+"""The `dtype` of lists."""
 
 _FORMULA: Final = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠])")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -117,9 +123,46 @@ def json_text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def join_names(names: Iterable[str]) -> str | None:
-    """Return names as one text; None if there are none."""
-    return ", ".join(names) or None
+def label_columns(
+    label: str,
+    read_urns: "Callable[[_Record], Iterable[object] | None]",
+    names: Mapping[str, str],
+) -> tuple[TableColumn[_Record], TableColumn[_Record]]:
+    """Return two columns of lists for data frames: `owners`, the names of labels, from `names` or
+    else from their URNs, and `owner_urns`. A list is missing where `read_urns` returns None."""
+
+    def urns(record: _Record) -> list[str] | None:
+        labels = read_urns(record)
+        return None if labels is None else list(map(str, labels))
+
+    def called(record: _Record) -> list[str] | None:
+        labels = urns(record)
+        return None if labels is None else [names.get(urn) or Urn.label(urn) for urn in labels]
+
+    return (
+        TableColumn(f"{label}s", None, called, "frames", dtype=LIST),
+        TableColumn(f"{label}_urns", None, urns, "frames", dtype=LIST),
+    )
+
+
+def domain_columns(
+    read_urn: "Callable[[_Record], object]", names: Mapping[str, str]
+) -> tuple[TableColumn[_Record], TableColumn[_Record]]:
+    """Return two columns of texts for data frames: `domain`, named as by `label_columns`, and
+    `domain_urn`. Both are missing without a domain."""
+
+    def urn(record: _Record) -> str | None:
+        domain = read_urn(record)
+        return None if domain is None else str(domain)
+
+    def called(record: _Record) -> str | None:
+        domain = urn(record)
+        return None if domain is None else names.get(domain) or Urn.label(domain)
+
+    return (
+        TableColumn("domain", None, called, "frames", dtype="string"),
+        TableColumn("domain_urn", None, urn, "frames", dtype="string"),
+    )
 
 
 def _number_text(value: float, column: TableColumn) -> str:
@@ -155,14 +198,17 @@ class Table:
     """Rows with a cell for each column.
 
     If the server has more rows than `rows`, `total` is the number of all and `read_all` reads them
-    page by page. `exact`, if set, is written as JSON instead of the rows. People see no headings of
-    a table that `is_list`.
+    page by page. `incomplete` says in words that there may be more, and how they are read, where
+    numbers of rows do not say it; `total` is then a number of `total_of`. `exact`, if set, is
+    written as JSON instead of the rows. People see no headings of a table that `is_list`.
     """
 
     columns: Sequence[TableColumn]
     rows: Sequence[Row]
     title: str = ""
     total: int | None = None
+    incomplete: str = ""
+    total_of: str = "rows"
     read_all: Callable[[], AsyncIterator[Sequence[Row]]] | None = None
     exact: Any = None
     is_list: bool = False
@@ -179,6 +225,13 @@ class Table:
         """Return a table with a row for each record, whose cells the columns read when it is first
         accessed."""
         return cls(columns, _RecordRows(tuple(records), columns), title, is_list=is_list)
+
+    @property
+    def shortfall(self) -> str:
+        """How many of its rows a table has, in words; empty if it has all."""
+        if self.incomplete or self.total is None or len(self.rows) >= self.total:
+            return self.incomplete
+        return f"{len(self.rows):,} of {self.total:,} {self.total_of}"
 
     def without_empty_columns(self) -> "Table":
         """Return the table without columns that are empty in every row."""
@@ -276,7 +329,12 @@ def to_frame(
     audience: Literal["files", "frames"] = "frames",
 ) -> "pd.DataFrame":
     """Return a data frame with the same columns and types for any number of rows: `string`, `Int64`
-    and `Float64` are nullable, and a missing value is never an empty text or zero."""
+    and `Float64` are nullable, and a missing value is never an empty text or zero.
+
+    For "frames" its `attrs` have `complete`, whether it has all rows, and `total`, how many there
+    are of what `total_of` says, None if that is not known. Warns with `IncompleteFrame` of one that
+    is not complete.
+    """
     import pandas as pd
 
     row_list = list(table.rows if rows is None else rows)
@@ -289,7 +347,29 @@ def to_frame(
         else:
             columns[column.name] = values
     frame = pd.DataFrame(columns)
-    return frame if index is None else frame.set_axis(index)
+    if index is not None:
+        frame = frame.set_axis(index)
+    if audience == "frames":
+        shortfall = table.shortfall
+        total = table.total if shortfall else len(row_list)
+        total_of = table.total_of if shortfall else "rows"
+        frame.attrs |= {"complete": not shortfall, "total": total, "total_of": total_of}
+        if shortfall:
+            title = f"{line(table.title, _TITLE)}: " if table.title else ""
+            warnings.warn(f"{title}{shortfall}", IncompleteFrame, stacklevel=_level_of_caller())
+    return frame
+
+
+_TITLE: Final = 80
+
+
+def _level_of_caller() -> int:
+    """Return the level of a warning in the function that calls this, for it to be of the code that
+    uses this package."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("explorer."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 _NO_TIME: Final = -(2**63)  # NumPy's value for NaT

@@ -29,13 +29,13 @@ from explorer.views.chart import Bar, Bars, Panel, Unit, compact, full_number, o
 from explorer.views.history import name_of
 from explorer.views.parts import Fitted, Report, ReportPart, Title
 from explorer.views.table import (
+    LIST,
     TIME,
     Audience,
     Cell,
     Row,
     Table,
     TableColumn,
-    join_names,
     to_objects,
 )
 from explorer.views.text import TextLine, join_pieces, text_line
@@ -723,6 +723,16 @@ def _of_part(name: str, attribute: str = "", dtype: str = "string") -> TableColu
     return TableColumn(name, read=lambda part: read(part[1]), dtype=dtype)
 
 
+def cut_sentence(series: "Timeseries") -> str:
+    """Return in words that a series may have older points; empty if it has all."""
+    count = len(series.values)
+    return f"the server returned only the newest {count:,} points" if series.truncated else ""
+
+
+def _table_of(series: "Timeseries", table: Table) -> Table:
+    return replace(table, incomplete=cut_sentence(series))
+
+
 def usage_windows_table(series: "Timeseries") -> Table:
     """Return a row for each window of `datasetUsageStatistics`; the index `time` is its start.
 
@@ -734,7 +744,7 @@ def usage_windows_table(series: "Timeseries") -> Table:
         TableColumn("queries", read=lambda point: point.total_sql_queries, dtype="Int64"),
         TableColumn("users", read=lambda point: point.unique_user_count, dtype="Int64"),
     )
-    return Table.from_records(series.usage(), columns, "usage")
+    return _table_of(series, Table.from_records(series.usage(), columns, "usage"))
 
 
 def column_usage_table(series: "Timeseries") -> Table:
@@ -745,7 +755,7 @@ def column_usage_table(series: "Timeseries") -> Table:
     """
     columns = (_PART_TIME, _of_part("path", "field_path"), _of_part("count", dtype="Int64"))
     uses = [(point, use) for point in series.usage() for use in point.field_counts]
-    return Table.from_records(uses, columns, "usage of columns")
+    return _table_of(series, Table.from_records(uses, columns, "usage of columns"))
 
 
 def user_usage_table(series: "Timeseries", names: Mapping[Urn, str]) -> Table:
@@ -766,7 +776,7 @@ def user_usage_table(series: "Timeseries", names: Mapping[Urn, str]) -> Table:
         for point in series.usage()
         for use in point.user_counts
     ]
-    return Table.from_records(uses, columns, "usage by user")
+    return _table_of(series, Table.from_records(uses, columns, "usage by user"))
 
 
 def query_usage_table(series: "Timeseries") -> Table:
@@ -777,7 +787,7 @@ def query_usage_table(series: "Timeseries") -> Table:
     """
     columns = (_PART_TIME, TableColumn("query", read=lambda part: part[1]))
     queries = [(point, text) for point in series.usage() for text in point.top_sql_queries]
-    return Table.from_records(queries, columns, "queries")
+    return _table_of(series, Table.from_records(queries, columns, "queries"))
 
 
 def profiles_table(series: "Timeseries") -> Table:
@@ -793,7 +803,7 @@ def profiles_table(series: "Timeseries") -> Table:
         TableColumn("bytes", read=lambda point: point.size_in_bytes, dtype="Int64"),
         TableColumn("part", read=lambda point: point.part or None, dtype="string"),
     )
-    return Table.from_records(series.profiles(), columns, "profiles")
+    return _table_of(series, Table.from_records(series.profiles(), columns, "profiles"))
 
 
 def column_profiles_table(series: "Timeseries") -> Table:
@@ -805,7 +815,7 @@ def column_profiles_table(series: "Timeseries") -> Table:
     unique_proportion, null_proportion    Float64   from 0 to 1
     min, max, mean, median, stdev         Float64   missing if they are not finite numbers
     min_text, max_text                    string    as in the profile, such as dates and texts
-    sample_values                         string    joined by ", "
+    sample_values                         object    lists; missing where none were taken
     """
 
     def number(name: "Summary") -> TableColumn:
@@ -822,12 +832,12 @@ def column_profiles_table(series: "Timeseries") -> Table:
         *(number("min"), number("max"), number("mean"), number("median"), number("stdev")),
         _of_part("min_text", "min"),
         _of_part("max_text", "max"),
-        TableColumn("sample_values", read=lambda part: join_names(part[1].sample_values or ())),
+        TableColumn("sample_values", read=lambda part: part[1].sample_values, dtype=LIST),
     )
     profiles = [
         (point, profile) for point in series.profiles() for profile in point.field_profiles or ()
     ]
-    return Table.from_records(profiles, columns, "profiles of columns")
+    return _table_of(series, Table.from_records(profiles, columns, "profiles of columns"))
 
 
 _Part = TypeVar("_Part")

@@ -65,6 +65,7 @@ def names(cat: Catalog) -> Any:
     return {"cat": cat, "orders": orders, "Edit": Edit, "MOMENT": datetime.now(UTC)}
 
 
+@pytest.mark.filterwarnings("ignore::explorer.errors.IncompleteFrame")
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_an_object_is_the_same_as_its_copy_and_its_pickle(names: Any, name: Any) -> None:
     shown = eval(EXPRESSIONS[name], names)

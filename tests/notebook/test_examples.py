@@ -28,6 +28,7 @@ def methods(kind: Any) -> Iterator[Any]:
             yield pytest.param(getattr(kind, name), id=f"{kind.__name__}.{name}")
 
 
+@pytest.mark.filterwarnings("ignore::explorer.errors.IncompleteFrame")
 @pytest.mark.parametrize("method", [*methods(Catalog), *methods(EntityPage)])
 def test_the_example_of_a_method_runs(
     own_cat: Catalog, method: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

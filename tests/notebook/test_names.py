@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from explorer import AsyncCatalog, Catalog
 from explorer.client import Retry
-from explorer.errors import InvalidInput, NotFound, UnknownName
+from explorer.errors import IncompleteFrame, InvalidInput, NotFound, UnknownName
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import KnownNames
 
@@ -57,7 +57,8 @@ def test_the_first_completion_of_a_session_reads_names_and_the_next_is_offline(f
     assert 0 < before <= 15
     read = catalog.names("revenue", limit=20)
     assert 0 < len(read) <= 20
-    assert set(read.df["name"]) == set(read)
+    with pytest.warns(IncompleteFrame, match=f"Names: 20 of {read.total:,} rows"):
+        assert set(read.df["name"]) == set(read)
     assert f"{len(read)} " in repr(read)
     before = len(asked)
     assert set(read) <= set(catalog._ipython_key_completions_())
@@ -104,6 +105,7 @@ async def _asked_both_ways(address: Any) -> Any:
         return page, orders, folder, names, info, first, edges, after
 
 
+@pytest.mark.filterwarnings("ignore::explorer.errors.IncompleteFrame")
 def test_the_asynchronous_catalog_gives_the_same_objects(cat: Any) -> None:
     page, orders, folder, names, info, first, edges, after = asyncio.run(
         _asked_both_ways(cat.address)
@@ -214,7 +216,7 @@ def test_the_labels_of_columns_are_shown_by_their_names(cat: Any, read: Any) -> 
     assert "Net revenue" in page
     assert "Finance.NetRevenue" not in page
     assert "terms  Net revenue" in repr(schema["net_amount"])
-    assert schema.df.set_index("path")["terms"]["net_amount"] == "Net revenue"
+    assert schema.df.set_index("path")["terms"]["net_amount"] == ["Net revenue"]
     assert read(schema.filter("net_amount")).text.count("Net revenue") == 1
 
 

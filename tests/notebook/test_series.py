@@ -7,7 +7,7 @@ import pytest
 
 from explorer import Catalog
 from explorer.client.records import Timeseries
-from explorer.errors import InvalidInput, UnknownName
+from explorer.errors import IncompleteFrame, InvalidInput, UnknownName
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.timeseries import ProfileChart, UsageChart, Window
@@ -131,7 +131,8 @@ def test_values_of_a_column_are_those_measured_last(read: Any) -> None:
     assert list(shown.figure().data[0].x) == [30, 5]
     assert list(shown.figure().layout.yaxis.ticktext) == ["usual", "(empty)"]
     assert "2 of 9 values, measured 2026-03-03 00:00 UTC" in repr(shown)
-    assert list(shown.df["value"]) == ["usual", "", "rare"]
+    with pytest.warns(IncompleteFrame, match="Values of a: 3 of 9 values"):
+        assert list(shown.df["value"]) == ["usual", "", "rare"]
     nothing = profiles({"fieldProfiles": [column("a", 0)]}).values("a")
     assert "profiling recorded no values of this column" in repr(nothing)
 

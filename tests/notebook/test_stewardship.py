@@ -42,6 +42,7 @@ def test_coverage_shows_its_counts_and_has_a_row_for_each_group(cat: Any, read: 
     assert whole == cat.stewardship.coverage()
 
 
+@pytest.mark.filterwarnings("ignore::explorer.errors.IncompleteFrame")
 def test_a_worklist_shows_what_comes_first(cat: Any, read: Any) -> None:
     shown = cat.stewardship.worklist(folder=FOLDER, top=3)
     first = shown.items[0]

@@ -99,11 +99,14 @@ def test_hits_are_rows_in_order_ranked_from_the_start_of_the_page() -> None:
         "platform": "hive",
         "description": "edited",
         "edited": True,
-        "owners": "mara",
-        "tags": "PII, Finance",
-        "matched": "name",
+        "owners": ["mara"],
+        "owner_urns": [str(MARA)],
+        "tags": ["PII", "Finance"],
+        "tag_urns": ["urn:li:tag:PII", "urn:li:tag:Finance"],
+        "matched": ["name"],
     }
     assert (second["name"], second["platform"]) == ("1", "looker")
+    assert second["owners"] is None
     assert frame["description"].isna().tolist() == [False, True]
 
 
@@ -116,7 +119,7 @@ def test_columns_are_rows_with_both_texts_apart(schema: Any) -> None:
     assert (below["name"], below["type"], below["native_type"]) == ("b", "string", "text")
     assert below["edited"] == "A *b*.\n"
     assert below["ingested"] is pd.NA
-    assert below["tags"] == "PII"
+    assert (below["tags"], below["tag_urns"]) == (["PII"], ["urn:li:tag:PII"])
 
 
 def test_owners_and_edges_are_called_by_the_names_known() -> None:
@@ -183,7 +186,7 @@ def test_profiles_are_a_series_for_the_table_and_one_for_its_columns() -> None:
     # A date is no number, and no database writes a number with underscores.
     assert row[["max", "mean"]].tolist() == [pd.NA, pd.NA]
     assert (row["stdev"], row["min_text"], row["max_text"]) == (0.5, "1", "2026-01-01")
-    assert row["sample_values"] == "x, y"
+    assert row["sample_values"] == ["x", "y"]
     assert column_frame["unique_count"].tolist() == [pd.NA]
 
 
@@ -226,10 +229,14 @@ def test_entities_are_rows_with_all_that_a_list_tells() -> None:
     frame = to_frame(search.entities_table([said, entity(MARA)]))
     first, second = frame.to_dict("records")
     assert (first["description"], first["edited"]) == ("ingested", False)
-    assert (first["domain"], first["terms"]) == ("sales", "Order")
+    assert (first["domain"], first["terms"]) == ("sales", ["Order"])
+    assert (first["domain_urn"], first["term_urns"]) == (
+        "urn:li:domain:sales",
+        ["urn:li:glossaryTerm:Order"],
+    )
     assert (first["removed"], first["deprecated"]) == (True, True)
     assert (second["type"], second["removed"]) == ("corpuser", False)
-    assert frame["owners"].isna().all()
+    assert frame["owners"].tolist() == [[], []]
 
 
 def test_edges_of_lineage_say_both_ends() -> None:
@@ -381,9 +388,8 @@ def test_every_column_stands_in_the_docstring_with_its_dtype(
     given = TABLES[describe][0] if describe in TABLES else ("", schema)
     documented: dict[str, Any] = {}
     for line in (describe.__doc__ or "").splitlines():
-        found = re.match(
-            r" *((?:\w+, )*\w+) {2,}(string|bool|int64|Int64|Float64|datetime64\S+ UTC\])", line
-        )
+        dtypes = r"string|bool|int64|Int64|Float64|object|datetime64\S+ UTC\]"
+        found = re.match(rf" *((?:\w+, )*\w+) {{2,}}({dtypes})", line)
         if found:
             documented |= dict.fromkeys(found[1].split(", "), found[2])
     frame = to_frame(describe(*given))
