@@ -13,7 +13,7 @@ from functools import wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, ParamSpec, TypeVar
 
-from explorer.errors import CatalogError, InvalidInput, Superseded
+from explorer.errors import CatalogError, InvalidInput, Misuse, Superseded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +99,7 @@ class Session(Generic[StateT]):
         sentences = {n: getattr(m, _SENTENCE) for n, m in methods if hasattr(m, _SENTENCE)}
         cls._sentences = MappingProxyType(sentences)
 
-    def __init__(self, catalog: "AsyncCatalog", state: StateT) -> None:
+    def __init__(self, catalog: "AsyncCatalog | None", state: StateT) -> None:
         self._catalog = catalog
         self._turn = asyncio.Lock()
         self._listeners: list[Callable[[StateT], object]] = []
@@ -114,7 +114,10 @@ class Session(Generic[StateT]):
 
     @property
     def catalog(self) -> "AsyncCatalog":
-        """The client that reads and writes the catalog."""
+        """The client that reads and writes the catalog. Raises `Misuse` in a session of what is on
+        this machine alone."""
+        if self._catalog is None:
+            raise Misuse("this session has no catalog")
         return self._catalog
 
     @property

@@ -57,7 +57,9 @@ class ListSession(Session[ListStateT], Generic[ListStateT]):
     NO_MATCH: ClassVar[str] = ""
     """What is said where none of them matches."""
 
-    def __init__(self, catalog: AsyncCatalog, state: ListStateT, at: Hashable = None) -> None:
+    def __init__(
+        self, catalog: AsyncCatalog | None, state: ListStateT, at: Hashable = None
+    ) -> None:
         super().__init__(catalog, replace(state, instead=self.READING))
         self._key = at
 

@@ -4,17 +4,18 @@ run and the removal of one."""
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from explorer.client.catalog import CatalogOnLoop
 from explorer.errors import CatalogError, InvalidInput
-from explorer.sessions.base import Session, SessionState, Work, action
+from explorer.sessions.base import READ_ONLY, Work, action
+from explorer.sessions.listing import ListSession, ListState
 from explorer.sources.configured import (
     CarriedText,
     ConfiguredSource,
@@ -48,6 +49,7 @@ _T = TypeVar("_T")
 UNDER_WAY: Final = "A source is being read or written: stop that first."
 NOT_OPEN: Final = "No source is open: open one first."
 NOT_READ: Final = "The source is not read, or was read again since: look at what it has now."
+NOT_ADDED: Final = "It is not added to this catalog."
 STOPPED: Final = "Stopped."
 # How often a state tells of progress.
 _TICK_SECONDS: Final = 0.1
@@ -143,43 +145,78 @@ class OpenSource:
         return (self.has_password or self.source.contains_secret) and not self.options.keyring
 
 
-@dataclass(frozen=True, slots=True)
-class SourcesState(SessionState):
-    """The sources and their last runs, those found on this machine, and the one that was opened:
-    what a run of it would change, and what it changed. `is_stopping` until the work that was
-    stopped has ended."""
+class AddedSource(NamedTuple):
+    """A source that was added, and its last run."""
 
-    added: tuple[tuple[ConfiguredSource, SourceRun | None], ...] = ()
-    local: tuple[LocalSource, ...] = ()
+    source: ConfiguredSource
+    run: SourceRun | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesState(ListState[AddedSource | LocalSource]):
+    """The sources, then those found on this machine, and the one that was opened: what a run of it
+    would change, and what it changed. `is_stopping` until the work that was stopped has ended."""
+
     opened: OpenSource | None = None
     plan: RunPlan | None = None
     outcome: RunOutcome | None = None
     is_stopping: bool = False
     is_password_kept: bool = False
 
+    @property
+    def added(self) -> list[AddedSource]:
+        """Those that were added."""
+        return [row for row in self.rows if isinstance(row, AddedSource)]
 
-class SourceSession(Session[SourcesState]):
+
+class SourceSession(ListSession[SourcesState]):
     """Sources are found, opened, planned and run, and removed.
 
-    What blocks is done by a runner. `progress` is called there, where one is set; the state tells
-    of it anyway, ten times a second.
+    With a `folder`, those in and near it are listed too, and the servers of this machine. What
+    blocks is done by a runner. `progress` is called there, where one is set; the state tells of it
+    anyway, ten times a second.
     """
 
-    def __init__(self, catalog: "AsyncCatalog", run: Runner | None = None) -> None:
+    READING = "looking for sources …"
+    NONE = "No sources yet, and none were found on this machine."
+
+    def __init__(
+        self, catalog: "AsyncCatalog", run: Runner | None = None, folder: Path | None = None
+    ) -> None:
         self._run = run or ThreadRunner(catalog)
+        self._folder = folder
         self._stop = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._told_at = 0.0
         self.progress: Progress | None = None
         super().__init__(catalog, SourcesState())
 
+    async def read_rows(self) -> None:
+        """Read the sources and their last runs, then find those on this machine."""
+        added = await self._run(_read_added)
+        folder = self._folder
+        self.put(added, rows=added, is_reading=folder is not None)
+        if folder is not None:
+            locations = {source.location for source, _ in added}
+            local = await self._run(lambda _: tuple(find_local_sources(folder)))
+            rows = (*added, *(source for source in local if source.location not in locations))
+            self.put(rows, rows=rows)
+
+    def key_of(self, row: AddedSource | LocalSource) -> Hashable:
+        """Return what tells a row from the others."""
+        return row.source.name if isinstance(row, AddedSource) else (row.location,)
+
     def why_not(self, name: str) -> str:
         """See `Session.why_not`."""
         if self.state.work is not None:
             return UNDER_WAY
+        if name == "remove" and not isinstance(self.state.current, AddedSource):
+            return NOT_ADDED
         if name in ("plan", "write") and self.state.opened is None:
             return NOT_OPEN
-        return NOT_READ if name == "write" and self.state.plan is None else ""
+        if name == "write" and self.state.plan is None:
+            return NOT_READ
+        return READ_ONLY if name in ("write", "remove") and self.catalog.read_only else ""
 
     def cancel(self) -> None:
         """Stop the work under way; it ends where it tells of its progress next."""
@@ -195,17 +232,6 @@ class SourceSession(Session[SourcesState]):
     def drop_plan(self) -> None:
         """Forget what was read, because what it was read with is no longer what is meant."""
         self.replace(opened=None, plan=None)
-
-    @action("List the sources that were added, and those on this machine")
-    async def read(self, folder: Path | None = None) -> None:
-        """Read the sources and their last runs; with a folder, find those in and near it, and the
-        servers of this machine."""
-        added = await self._run(_read_added)
-        self.replace(added=added, local=())
-        if folder is not None:
-            locations = {source.location for source, _ in added}
-            local = await self._run(lambda _: tuple(find_local_sources(folder)))
-            self.replace(local=tuple(one for one in local if one.location not in locations))
 
     @action("Open a source")
     async def open(
@@ -307,6 +333,8 @@ class SourceSession(Session[SourcesState]):
         count, problem = await self._do("removing", remove)
         sentence = removed_sentence(removal, count, is_hard=is_hard)
         self.say(f"{sentence} {problem}".rstrip(), is_error=bool(problem))
+        if self.state.rows:
+            self.start(self.read(), instead_of="read")
         return count
 
     @action("Take what was written of renamed columns to those that have no text")
@@ -355,9 +383,10 @@ class SourceSession(Session[SourcesState]):
             self.replace(work=work)
 
 
-def _read_added(catalog: "Catalog") -> tuple[tuple[ConfiguredSource, SourceRun | None], ...]:
+def _read_added(catalog: "Catalog") -> tuple[AddedSource, ...]:
     return tuple(
-        (source, next(iter(read_runs(catalog, source)), None)) for source in read_sources(catalog)
+        AddedSource(source, next(iter(read_runs(catalog, source)), None))
+        for source in read_sources(catalog)
     )
 
 

@@ -243,6 +243,7 @@ _CONNECTION: tuple[Action, ...] = (
     Action("servers", "read_only", ("R",), "Open it read-only", "read-only"),
     Action("servers", "address", ("a", "slash"), "Enter an address", "enter an address"),
     Action("servers", "sources", ("n",), "Add your own data to this catalog", "add a source"),
+    Action("servers", "reload", ("r",), "Refresh"),
     Action("servers", "close", ("escape", "q", "f3"), "Close", "close"),
     Action("sources", "address", ("a", "slash"), "Enter an address", "enter an address"),
     Action(
@@ -253,6 +254,7 @@ _CONNECTION: tuple[Action, ...] = (
         "remove",
         writes=True,
     ),
+    Action("sources", "reload", ("r",), "Refresh"),
     Action("sources", "close", ("escape", "q", "A"), "Close", "close"),
     Action(
         "addsource", "read", ("ctrl+r",), "Read the source and preview the changes", "preview", "⏎"
@@ -547,12 +549,14 @@ _EDITING: tuple[Action, ...] = (
     Action("drafts", "open", ("enter",), "Continue writing", "continue writing"),
     Action("drafts", "remove", ("delete",), "Discard the draft", "discard", "del"),
     Action("drafts", "restore", ("ctrl+z",), "Restore the last discarded draft", "restore"),
+    Action("drafts", "reload", ("r",), "Refresh"),
     Action("drafts", "leave", ("escape", "q"), "Close", "close"),
     Action("links", "follow", ("enter",), "Open the link's address", "open"),
     Action("links", "add", ("a",), "Add a link", "add"),
     Action("links", "change", ("e",), "Change the address or the name of a link", "change"),
     Action("links", "remove", ("delete",), "Remove a link", "remove", "del"),
     Action("links", "restore", ("ctrl+z",), "Restore the last removed link", "restore"),
+    Action("links", "reload", ("r",), "Refresh"),
     Action("links", "leave", ("escape", "q"), "Close", "close"),
     Action("linkform", "submit", ("enter", "ctrl+s"), "Next field; after the last, save", "save"),
     Action("linkform", "leave", ("escape",), "Cancel", "cancel"),

@@ -193,6 +193,16 @@ def removals_question(plan: "RunPlan") -> str:
     return f"{lost:,} of the {had:,} datasets of {plan.source.name} no longer exist. Hide them?"
 
 
+def removal_question(source: "ConfiguredSource") -> str:
+    """Return the question whether to remove a source, and what of it stays."""
+    if source.is_supplement:
+        return f"Remove {source.name}? The lineage and usage that it added to datasets stay."
+    return (
+        f"Remove {source.name} and hide the {counted(source.state.count('dataset'), 'dataset')} "
+        "that it added? Adding it again restores them with their documentation."
+    )
+
+
 def removal_sentence(removal: "Removal", *, is_hard: bool = False) -> str:
     """Return what would be removed with a source."""
     if removal.source.is_supplement:

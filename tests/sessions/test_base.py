@@ -58,7 +58,7 @@ class TallySession(Session[Tally]):
 
 
 def tally() -> TallySession:
-    return TallySession(None, Tally())  # type: ignore[arg-type]
+    return TallySession(None, Tally())
 
 
 async def test_actions_that_are_called_together_happen_one_after_another() -> None:

@@ -87,6 +87,8 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
         "tui": {"read_measures"},
         "notebook": {"complete", "read_page", "rename", "save"},
     },
+    # A command lists profiles with their settings, and changes them.
+    "ServerSession": {"tui": set()},
     # A cell adds a source; what was added is listed and removed by a command or in the terminal.
     # What drifted is listed by a command.
     "SourceSession": {

@@ -1,6 +1,7 @@
 """Sources are found, opened, planned, run, stopped and removed, without any front end."""
 
 import asyncio
+import shutil
 import sqlite3
 import sys
 import threading
@@ -14,9 +15,18 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import InvalidInput, Misconfigured
 from explorer.metadata.urn import Urn
-from explorer.sessions.sources import NOT_OPEN, NOT_READ, UNDER_WAY, CallerRunner, SourceSession
+from explorer.sessions.base import READ_ONLY
+from explorer.sessions.sources import (
+    NOT_ADDED,
+    NOT_OPEN,
+    NOT_READ,
+    UNDER_WAY,
+    AddedSource,
+    CallerRunner,
+    SourceSession,
+)
 from explorer.sources.configured import ConfiguredSource
-from explorer.sources.source import SourceOptions, Stopped
+from explorer.sources.source import LocalSource, SourceOptions, Stopped
 from tests.conftest import install_source, serving_catalog
 
 pytestmark = pytest.mark.anyio
@@ -137,10 +147,14 @@ async def test_a_removed_source_is_hidden_and_its_password_forgotten(
     await session.write(await session.plan())
     await session.read()
     (source, _) = session.state.added[0]
+    assert session.why_not("remove") == ""
     assert await session.remove(await session.plan_removal(source)) == 2
     assert (await session.catalog.entity(ORDERS)).removed
     assert session.state.message is not None
     assert session.state.message.sentence == "shop is removed; 2 entities were hidden."
+    await session.settle()
+    assert (session.state.rows, session.state.instead) == ((), session.NONE)
+    assert session.why_not("remove") == NOT_ADDED
     place = "postgresql+psycopg://ann@db/shop"
     kept = ConfiguredSource("kept", "postgres", place, SourceOptions(keyring=True))
     await session.catalog.ingest(kept.proposal())
@@ -149,15 +163,41 @@ async def test_a_removed_source_is_hidden_and_its_password_forgotten(
     assert keyring.get_password("catalog-explorer", f"source {place}") is None
 
 
+async def test_what_was_added_stands_before_what_is_found_and_only_that_can_be_removed(
+    session: SourceSession, shop: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.sources.location._SOCKETS", ())
+    monkeypatch.setattr("explorer.sources.location._MYSQL_SOCKETS", ())
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    await session.open(str(shop))
+    await session.write(await session.plan())
+    await asyncio.to_thread(shutil.copy, shop, shop.parent / "other.db")
+    session = SourceSession(session.catalog, folder=shop.parent)
+    await session.read()
+    added, *local = session.state.listed
+    assert isinstance(added, AddedSource)
+    locations = [source.location for source in local if isinstance(source, LocalSource)]
+    assert str(shop.parent / "other.db") in locations
+    assert str(shop) not in locations
+    session.look_at(1)
+    assert session.why_not("remove") == NOT_ADDED
+    async with AsyncCatalog(address, read_only=True) as reading:
+        session = SourceSession(reading)
+        await session.read()
+        assert session.why_not("remove") == READ_ONLY
+
+
 async def test_sources_that_were_added_are_listed_where_those_found_cannot_be(
     session: SourceSession, shop: Path, fieldbook: Path
 ) -> None:
     await session.open(str(shop))
     await session.write(await session.plan())
     install_source(fieldbook.parents[1] / "site", "anvil", "import hammer", "Anvil")
+    session = SourceSession(session.catalog, folder=shop.parent)
     with pytest.raises(Misconfigured, match="catalog-anvil"):
-        await session.read(shop.parent)
+        await session.read()
     assert [source.name for source, _ in session.state.added] == ["shop"]
+    assert isinstance(session.state.failure, Misconfigured)
 
 
 def test_a_caller_that_waits_reads_on_its_own_thread_and_can_be_interrupted(

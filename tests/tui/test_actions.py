@@ -15,6 +15,7 @@ import explorer.tui
 from explorer.tui.actions import ACTIONS, SCOPES, actions_of
 from explorer.tui.screens.palette import HelpScreen
 from explorer.tui.settings import read_keymap
+from explorer.tui.widgets.dialogs import ListFace
 
 WORD = re.compile(r"[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -39,6 +40,7 @@ def owners() -> Any:
 
 
 OWNERS = owners()
+LISTS = [kind for kind in kinds(ListFace) if kind.__module__.startswith("explorer.tui.screens")]
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
@@ -47,6 +49,17 @@ def test_an_action_is_a_method_of_what_has_its_scope(action: Any) -> None:
     method = f"action_{action.name.partition('(')[0]}"
     widgets = [one for owner in OWNERS[action.scope] for one in (owner, *kinds(owner))]
     assert [widget for widget in widgets if hasattr(widget, method)], method
+
+
+@pytest.mark.parametrize("screen", LISTS, ids=lambda screen: screen.__name__)
+def test_a_list_that_could_not_be_read_is_read_again_by_the_key_that_it_names(screen: Any) -> None:
+    keys = [
+        binding.key
+        for kind in screen.__mro__
+        for binding in vars(kind).get("BINDINGS", ())
+        if binding.action == "reload"
+    ]
+    assert keys == ["r"] or vars(screen).get("BINDINGS") is None
 
 
 @pytest.mark.parametrize("scope", SCOPES)

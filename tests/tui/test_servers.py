@@ -8,7 +8,6 @@ import pytest
 from explorer import config
 from explorer.client import AsyncCatalog
 from explorer.metadata import Urn
-from explorer.tui.screens.connection import list_servers
 from explorer.tui.session import Opening
 from tests.tui.conftest import OpenTerminal
 
@@ -27,16 +26,6 @@ def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: Path, desk
         "desk": config.ConnectionProfile(data_dir=str(desk)),
     }
     config.change_profiles(lambda _: config.ConnectionProfiles("desk", by_name))
-
-
-def test_profiles_this_machine_and_what_the_environment_names_are_listed(
-    profiles: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert [one.name for one in list_servers()] == ["desk", "prod", "this machine"]
-    assert [one.asks for one in list_servers()] == [False, True, False]
-    monkeypatch.setenv("CATALOG_URL", "http://elsewhere:8080")
-    first = list_servers()[0]
-    assert (first.place, first.opening) == ("http://elsewhere:8080", Opening())
 
 
 async def test_a_reader_turns_to_another_server_and_back(

@@ -1,10 +1,9 @@
 """The connection to a server: the list of servers (profiles, the local catalog, and any address),
 and the log of requests, each with its answer, newest first."""
 
-import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from contextlib import contextmanager
+from typing import Any, ClassVar, Literal
 
 from rich.text import Text
 from textual import on, work
@@ -13,219 +12,134 @@ from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
-from explorer import config
-from explorer.client.transport import Secret
 from explorer.errors import CatalogError
+from explorer.sessions.listing import ListState
+from explorer.sessions.servers import KnownServer, ServerSession
 from explorer.tui.actions import bindings
 from explorer.tui.content import block, join, line_text, padded
+from explorer.tui.key_queue import LEADING
 from explorer.tui.session import KEPT, Opening, TerminalSession, request_line, sentence_of
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import FramedScreen, OverlayScreen
+from explorer.tui.widgets.dialogs import AddressListDialog, OverlayScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 
 _NAME = 18
 
 
-@dataclass(frozen=True, slots=True)
-class KnownServer:
-    """A server of the list: how to open it, its address, and where it is configured."""
-
-    opening: Opening
-    name: str
-    place: str
-    identity: str
-    known_from: str = ""
-    read_only: bool = False
-    token_from: str = ""
-    asks: bool = False
-    embedded: bool = False
-
-
-def list_servers() -> list[KnownServer]:
-    """Return the profiles by name, the local catalog, and servers of the environment or of
-    DataHub's settings. Reads small files; raises `Unusable` for a damaged one."""
-    profiles = config.read_profiles()
-    servers = [
-        _describe_server(
-            Opening(profile=name),
-            f"a profile{', current' if name == profiles.current else ''}",
-        )
-        for name in profiles.by_name
-    ]
-    own = _describe_server(Opening(profile=config.EMBEDDED), "always available")
-    meant = _describe_server(Opening(), "from the environment, or DataHub's settings")
-    if meant.identity not in [server.identity for server in (*servers, own)]:
-        servers.insert(0, meant)
-    return [*servers, own]
-
-
-def _describe_server(opening: Opening, known_from: str) -> KnownServer:
-    server = opening.server_settings()
-    place = server.url or str(server.data_dir or config.data_dir())
-    source = server.token.source
-    return KnownServer(
-        opening,
-        "this machine" if server.name == config.EMBEDDED else server.name,
-        place,
-        server.identity,
-        known_from,
-        server.read_only,
-        "" if source == "none" else source,
-        server.token.asks,
-        server.url is None,
-    )
-
-
-class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
+class ServersScreen(AddressListDialog[Opening | Literal["sources"] | None, ListState[KnownServer]]):
     """Chooses a server; returns how to open it, or the request to add a source to the open one;
     None if it was cancelled."""
 
     CSS = """
-    ServersScreen > Vertical { width: 92; max-width: 100%; max-height: 90%; padding: 0; }
-    ServersScreen Rows { height: auto; max-height: 1fr; background: $surface; }
+    ServersScreen > Vertical { width: 92; }
     ServersScreen #token { display: none; }
     ServersScreen.-token #token { display: block; }
     ServersScreen.-token #address { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("servers")
+    DOING = "reading the profiles"
+    TITLE_SHOWN = "Servers"
+    ADDRESS_HINT = "or an address, such as http://host:8080"
+    _list: ServerSession | None = None
 
     def __init__(self, session: TerminalSession) -> None:
-        super().__init__()
-        self._session = session
-        self._servers: list[KnownServer] = []
-        self._wanted: Opening | None = None
+        super().__init__(session)
+        self._shown = ListState(instead=ServerSession.READING)
 
-    def compose(self) -> ComposeResult:
-        """Yield the list and the input below it."""
-        with Vertical() as frame:
-            frame.border_title = "Servers"
-            yield Rows(row_height=2)
-            yield HintedLine(id="address", placeholder="or an address, such as http://host:8080")
-            hint = "the access token, not shown and not saved"
-            yield HintedLine(id="token", placeholder=hint, password=True)
-        yield KeyLine()
+    def lines(self) -> ComposeResult:
+        """Yield the lines for an address and for a token."""
+        yield from super().lines()
+        hint = "the access token, not shown and not saved"
+        yield HintedLine(id="token", placeholder=hint, password=True)
 
-    def on_mount(self) -> None:
-        """Read the list."""
-        self.query_one(Rows).styles.height = 2
-        self.set_focus(self.query_one(Rows))
-        self._read()
+    async def open_session(self) -> ServerSession:
+        """Return the session; the catalog that is open may be one that cannot be."""
+        return ServerSession(self._session.server)
 
-    @work(exclusive=True)
-    async def _read(self) -> None:
-        rows = self.query_one(Rows)
-        try:
-            self._servers = await asyncio.to_thread(list_servers)
-        except CatalogError as error:
-            rows.styles.height = 6
-            rows.show(0, self._draw, empty=sentence_of(error))
-            return
-        at = [server.identity for server in self._servers]
-        cursor = at.index(self._session.server) if self._session.server in at else 0
-        rows.styles.height = 2 * len(self._servers)
-        rows.show(len(self._servers), self._draw, cursor=cursor)
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Show why the list cannot be read, which says nothing of the server that is open."""
+        with self._session.reporting(self.DOING):
+            try:
+                yield
+            except CatalogError as error:
+                self.tell_failure(sentence_of(error))
 
-    def _draw(self, index: int, width: int) -> tuple[Text, Text]:
-        server = self._servers[index]
-        is_current = server.identity == self._session.server
+    def draw_row(self, index: int, width: int) -> tuple[Text, Text]:
+        """Return a server: its name, its address, and what is known of it."""
+        server = self._shown.listed[index]
+        is_open = server.identity == self._session.server
         first = Text.assemble(
-            " ● " if is_current else "   ", padded(line_text(server.name, "bold"), _NAME)
+            " ● " if is_open else "   ", padded(line_text(server.name, "bold"), _NAME)
         )
         first.append(" ").append_text(padded(line_text(server.place), width - _NAME - 4))
-        return first, Text("   ").append_text(join(list(self._marks(server, here=is_current))))
+        marks = [
+            Text("current" if is_open else "", "bold"),
+            Text("read-only" if server.read_only else "", "bold"),
+            Text("local" if server.is_embedded else "", "dim"),
+            line_text(f"token: {server.token_from}" if server.token_from else "", "dim"),
+            line_text(server.known_from, "dim"),
+        ]
+        return first, Text("   ").append_text(join(marks))
 
-    @staticmethod
-    def _marks(server: KnownServer, *, here: bool) -> Iterator[Text]:
-        yield Text("current" if here else "", "bold")
-        yield Text("read-only" if server.read_only else "", "bold")
-        yield Text("local" if server.embedded else "", "dim")
-        yield line_text(f"token: {server.token_from}" if server.token_from else "", "dim")
-        yield line_text(server.known_from, "dim")
-
-    @property
-    def _current(self) -> KnownServer | None:
-        return self.query_one(Rows).under_cursor(self._servers)
-
-    @on(Rows.Chosen)
-    def _handle_chosen(self, event: Rows.Chosen) -> None:
-        event.stop()
-        server = self._servers[event.index]
-        if server.asks:
-            self._ask_token(server.opening)
+    def choose(self) -> None:
+        """Open the server under the cursor, with a token if it asks for one."""
+        server = self._shown.current
+        if server is not None and server.asks_for_token:
+            self.action_token()
         else:
-            self.dismiss(server.opening)
+            self._open()
 
     def action_token(self) -> None:
-        """Focus the input for a token for the server under the cursor."""
-        if self._current is not None:
-            self._ask_token(self._current.opening)
+        """Focus the line for a token for the server under the cursor."""
+        if self._shown.current is not None:
+            self.add_class("-token")
+            self.set_focus(self.query_one("#token"))
 
     def action_offline(self) -> None:
         """Open the offline copy of the server under the cursor."""
-        server = self._current
-        if server is not None and server.embedded:
-            self.say("The local catalog is always available: it has no offline copy.", error=True)
-        elif server is not None:
-            self.dismiss(replace(server.opening, offline=True))
+        if self.is_possible("open_offline"):
+            self._open(offline=True)
 
     def action_read_only(self) -> None:
         """Open the server under the cursor read-only."""
-        if self._current is not None:
-            self.dismiss(replace(self._current.opening, read_only=True))
-
-    def action_address(self) -> None:
-        """Focus the input for an address."""
-        self.set_focus(self.query_one("#address"))
+        self._open(read_only=True)
 
     def action_sources(self) -> None:
         """Add a source to the open catalog."""
         self.dismiss("sources")
 
-    def action_close(self) -> None:
-        """Go back from an input to the list; close from the list."""
-        rows = self.query_one(Rows)
-        if self.focused is rows:
-            self.dismiss(None)
-        else:
-            self.remove_class("-token")
-            self.query_one("#token", Input).value = ""
-            self.set_focus(rows)
+    def action_close(self) -> object:
+        """Go back from a line to the list; close from the list."""
+        self.remove_class("-token")
+        self.query_one("#token", Input).value = ""
+        return super().action_close()
 
     @on(Input.Submitted, "#address")
-    def _handle_address(self, event: Input.Submitted) -> None:
+    @work(exclusive=True, group="address", name=LEADING)
+    async def _handle_address(self, event: Input.Submitted) -> None:
         event.stop()
-        url = event.value.strip()
-        if not url:
-            return
-        if "://" not in url:
-            url = f"http://{url}"
-        try:
-            config.ConnectionProfile(url=url).checked()
-        except CatalogError as error:
-            self.say(sentence_of(error), error=True)
-            return
-        self.dismiss(Opening(url=url))
+        if event.value.strip() and self._list is not None:
+            url = await self.do(self._list.take_address(event.value.strip()))
+            if url is not None:
+                self.dismiss(Opening(url=url))
 
     @on(Input.Submitted, "#token")
-    def _handle_token(self, event: Input.Submitted) -> None:
+    @work(exclusive=True, group="token", name=LEADING)
+    async def _handle_token(self, event: Input.Submitted) -> None:
         event.stop()
-        token = Secret.of(event.value)
         event.input.value = ""
-        if token is None or self._wanted is None:
-            self.say("A token cannot contain spaces; esc goes back.", error=True)
-            return
-        try:
-            token.check()
-        except CatalogError as error:
-            self.say(sentence_of(error), error=True)
-            return
-        self.dismiss(replace(self._wanted, token=token))
+        if self._list is not None:
+            token = await self.do(self._list.take_token(event.value))
+            if token is not None:
+                self._open(token=token)
 
-    def _ask_token(self, opening: Opening) -> None:
-        self._wanted = opening
-        self.add_class("-token")
-        self.set_focus(self.query_one("#token"))
+    def _open(self, **how: Any) -> None:
+        """Return how to open the server under the cursor."""
+        server = self._shown.current
+        if server is not None:
+            self.dismiss(Opening(profile=server.profile, **how))
 
 
 _MOST_SHOWN = 20_000

@@ -1,12 +1,12 @@
 """Sources of metadata: those that were added, those found on this machine, and the form that adds
 one: its address, the plan of its changes, and the run."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -17,21 +17,28 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Label, Static
 
-from explorer.client.display import counted
 from explorer.errors import CatalogError
-from explorer.sessions.sources import STOPPED, SourceSession, SourcesState
+from explorer.sessions.sources import STOPPED, AddedSource, SourceSession, SourcesState
 from explorer.sources.configured import ConfiguredSource
 from explorer.sources.run import RunPlan
-from explorer.sources.source import SourceOptions, Stopped, WrongPassword
+from explorer.sources.source import LocalSource, SourceOptions, Stopped, WrongPassword
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded
 from explorer.tui.key_queue import LEADING
 from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import FramedScreen
+from explorer.tui.widgets.dialogs import AddressListDialog, FramedScreen
 from explorer.tui.widgets.inputs import HintedLine
-from explorer.tui.widgets.rows import Rows
-from explorer.views.sources import options_sentence, plan_lines, removals_question, state_text
+from explorer.views.sources import (
+    options_sentence,
+    plan_lines,
+    removal_question,
+    removals_question,
+    state_text,
+)
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
 
 _NAME: Final = 20
 _BAR: Final = 24
@@ -52,104 +59,49 @@ class SourceChoice:
     is_added: bool = False
 
 
-class SourcesScreen(FramedScreen[SourceChoice | None]):
+class SourcesScreen(AddressListDialog[SourceChoice | None, SourcesState]):
     """Lists the added sources, then those found on this machine; returns the one to add or to run
     again."""
 
-    CSS = """
-    SourcesScreen > Vertical { width: 96; max-width: 100%; max-height: 90%; padding: 0; }
-    SourcesScreen Rows { height: auto; max-height: 1fr; background: $surface; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = bindings("sources")
+    DOING = "reading the sources"
+    TITLE_SHOWN = "Sources"
+    ADDRESS_HINT = _ADDRESS_HINT
+    NONE_HINT = "press a to enter an address"
+    OFFERED: ClassVar[Mapping[str, str]] = {"remove": "remove"}
+    _list: SourceSession | None = None
 
     def __init__(self, session: TerminalSession) -> None:
-        super().__init__()
-        self._session = session
-        self._sources: SourceSession | None = None
+        super().__init__(session)
+        self._shown = SourcesState(instead=SourceSession.READING)
 
-    @property
-    def _state(self) -> SourcesState:
-        return self._sources.state if self._sources is not None else SourcesState()
+    def begin(self, catalog: "AsyncCatalog") -> SourceSession:
+        """Return the session."""
+        return SourceSession(catalog, folder=Path.cwd())
 
-    def compose(self) -> ComposeResult:
-        """Yield the list and the input below it."""
-        with Vertical() as frame:
-            frame.border_title = "Sources"
-            yield Rows(row_height=2)
-            yield HintedLine(placeholder=_ADDRESS_HINT)
-        yield KeyLine()
-
-    def on_mount(self) -> None:
-        """Read the lists."""
-        rows = self.query_one(Rows)
-        rows.styles.height = 2
-        rows.show(0, self._draw, empty="looking for sources …")
-        self.set_focus(rows)
-        self._read()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow removing only added sources."""
-        del parameters
-        if action == "remove":
-            is_added = self.query_one(Rows).cursor < len(self._state.added)
-            return None if is_added and self._session.read_only else is_added
-        return True
-
-    def on_unmount(self) -> None:
-        """End the session."""
-        if self._sources is not None:
-            self._sources.close()
-
-    @work(exclusive=True)
-    async def _read(self) -> None:
-        with self._session.reporting("reading the sources"):
-            if self._sources is None:
-                self._sources = SourceSession(await self._session.catalog())
-            await self._sources.read(Path.cwd())
-        self._show()
-
-    def _show(self) -> None:
-        rows = self.query_one(Rows)
-        count = len(self._state.added) + len(self._state.local)
-        rows.styles.height = max(2, 2 * count)
-        empty = "No sources yet, and none were found on this machine; press a to enter an address."
-        rows.show(count, self._draw, empty=empty)
-        self.refresh_bindings()
-
-    def _draw(self, index: int, width: int) -> tuple[Text, Text]:
-        added = self._state.added
-        if index < len(added):
-            source, run = added[index]
-            state = state_text(run, datetime.now(UTC))
-            marks = [Text(source.kind), Text(state, "bold")]
+    def draw_row(self, index: int, width: int) -> tuple[Text, Text]:
+        """Return a source: its name, its last run or how it was found, and where it is."""
+        row = self._shown.listed[index]
+        if isinstance(row, AddedSource):
+            source, run = row
+            sign, name, place = "●", source.name, source.location or "run by DataHub's ingestion"
+            marks = [Text(source.kind), Text(state_text(run, datetime.now(UTC)), "bold")]
             if run is not None:
                 marks.append(Text(self._session.times.format(run.started_millis), "dim"))
-            name, place = source.name, source.location or "run by DataHub's ingestion"
-            first = Text.assemble(" ● ", padded(line_text(name, "bold"), _NAME), " ").append_text(
-                join(marks)
-            )
         else:
-            local = self._state.local[index - len(added)]
-            name, place = _short_name(local.location), local.location
-            first = Text.assemble(" + ", padded(line_text(name, "bold"), _NAME), " ").append_text(
-                line_text(local.known_from)
-            )
+            sign, name, place = "+", _short_name(row.location), row.location
+            marks = [line_text(row.known_from)]
+        first = Text.assemble(f" {sign} ", padded(line_text(name, "bold"), _NAME), " ")
+        first.append_text(join(marks))
         return first, Text("   ").append_text(padded(line_text(place, "dim"), width - 4))
 
-    @on(Rows.Moved)
-    def _handle_move(self) -> None:
-        self.refresh_bindings()
-
-    @on(Rows.Chosen)
-    def _choose_source(self, event: Rows.Chosen) -> None:
-        event.stop()
-        added = self._state.added
-        if event.index >= len(added):
-            local = self._state.local[event.index - len(added)]
-            self.dismiss(SourceChoice(local.location, password=local.password))
-            return
-        source, _ = added[event.index]
-        if source.is_own:
+    def choose(self) -> None:
+        """Return the source under the cursor, to be added or run again."""
+        row = self._shown.current
+        if isinstance(row, LocalSource):
+            self.dismiss(SourceChoice(row.location, password=row.password))
+        elif row is not None and row.source.is_own:
+            source = row.source
             self.dismiss(SourceChoice(source.location, source.name, source.options, is_added=True))
         else:
             self.say("DataHub's own ingestion runs this source.", error=True)
@@ -160,42 +112,19 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
         if event.value.strip():
             self.dismiss(SourceChoice(event.value.strip()))
 
-    def action_address(self) -> None:
-        """Focus the input for an address."""
-        self.set_focus(self.query_one(Input))
-
     def action_remove(self) -> None:
         """Remove the source under the cursor and hide its datasets."""
-        if self._session.refuses_to_write():
-            return
-        source, _ = self._state.added[self.query_one(Rows).cursor]
-        what = (
-            f" and hide the {counted(source.state.count('dataset'), 'dataset')} that it added? "
-            "Adding it again restores them with their documentation."
-        )
-        if source.is_supplement:
-            what = "? The lineage and usage that it added to datasets stay."
-        question = Text.assemble("Remove ", line_text(source.name, "bold"), what)
-        self.confirm(question, partial(self._remove, source))
+        row = self._shown.current
+        if isinstance(row, AddedSource) and self.is_possible("remove"):
+            question = line_text(removal_question(row.source))
+            self.confirm(question, partial(self._remove, row.source))
 
     @work(exclusive=True, group="remove")
     async def _remove(self, source: ConfiguredSource) -> None:
-        sources = self._sources
-        if sources is None:
-            return
-        with self._session.reporting(f"removing {source.name}"):
-            await sources.remove(await sources.plan_removal(source))
-            if sources.state.message is not None:
-                self.say(sources.state.message.sentence, error=sources.state.message.is_error)
-        self._read()
-
-    def action_close(self) -> None:
-        """Go back from the input to the list; close from the list."""
-        rows = self.query_one(Rows)
-        if self.focused is rows:
-            self.dismiss(None)
-        else:
-            self.set_focus(rows)
+        if self._list is not None:
+            removal = await self.do(self._list.plan_removal(source))
+            if removal is not None:
+                await self.act("remove", removal)
 
 
 def _short_name(location: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import re
 import textwrap
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
@@ -773,6 +774,14 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
         """Return the session."""
         raise NotImplementedError
 
+    async def open_session(self) -> ListSession[ListStateT]:
+        """Return the session, once the catalog is open."""
+        return self.begin(await self._session.catalog())
+
+    def reporting(self) -> AbstractContextManager[None]:
+        """Return what shows why the list cannot be read."""
+        return self._session.reporting(self.DOING, self.tell_failure, self.action_reload)
+
     def heading(self, state: ListStateT) -> Text:
         """Return the heading."""
         raise NotImplementedError
@@ -784,7 +793,11 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
     def draw_rows(self) -> None:
         """Show the rows and the heading."""
         self.list_rows(self._shown)
-        self.query_one(self.HEADING, Static).update(self.heading(self._shown))
+        self.draw_heading(self._shown)
+
+    def draw_heading(self, state: ListStateT) -> None:
+        """Show the heading."""
+        self.query_one(self.HEADING, Static).update(self.heading(state))
 
     def show_row(self) -> object:
         """Show the row under the cursor."""
@@ -794,14 +807,14 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
         self, step: Callable[[Any], Coroutine[Any, Any, object]] = ListSession.read
     ) -> None:
         """Read the list, by a step of its session."""
-        with self._session.reporting(self.DOING, self._tell_failure, self.action_reload):
+        with self.reporting():
             if self._list is None:
-                self._list = self.begin(await self._session.catalog())
+                self._list = await self.open_session()
                 self.follow(self._list)
                 self._list.replace()
             await step(self._list)
 
-    def _tell_failure(self, sentence: str) -> bool:
+    def tell_failure(self, sentence: str) -> bool:
         """Say why the list could not be read in place of it; return whether that is visible."""
         self._failure = f"{sentence} {self.FAILURE_HINT}".strip()
         if self._list is None:
@@ -811,7 +824,7 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
         return not self._shown.listed
 
     def tell(self, message: Message) -> None:
-        """Show the message of a new state, but for that of `_tell_failure`."""
+        """Show the message of a new state, but for that of `tell_failure`."""
         if message.error is None or message.error is not self._shown.failure:
             super().tell(message)
 
@@ -836,7 +849,7 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
         elif before.at != state.at:
             self._rows.move_to(state.at)
         else:
-            self.query_one(self.HEADING, Static).update(self.heading(state))
+            self.draw_heading(state)
         if before.current is not state.current:
             self.show_row()
 
@@ -912,6 +925,55 @@ class SessionListDialog(
     def action_open(self) -> None:
         """Open the row under the cursor."""
         raise NotImplementedError
+
+
+_FAILURE_LINES: Final = 6
+
+
+class AddressListDialog(SessionListDialog[_Result, ListStateT], Generic[_Result, ListStateT]):
+    """The base of dialogs that are as high as their list, above a line that the address of
+    something else is typed into."""
+
+    DEFAULT_CSS = """
+    AddressListDialog > Vertical {
+        width: 96; height: auto; max-width: 100%; max-height: 90%; padding: 0;
+    }
+    AddressListDialog Rows { height: auto; max-height: 1fr; background: $surface; }
+    """
+    TITLE_SHOWN: ClassVar[str]
+    ADDRESS_HINT: ClassVar[str]
+
+    def compose(self) -> ComposeResult:
+        """Yield the list, the lines below it, and the keys."""
+        with Vertical() as frame:
+            frame.border_title = self.TITLE_SHOWN
+            yield self._rows
+            yield from self.lines()
+        yield KeyLine()
+
+    def lines(self) -> ComposeResult:
+        """Yield the line for an address."""
+        yield HintedLine(id="address", placeholder=self.ADDRESS_HINT)
+
+    def draw_heading(self, state: ListStateT) -> None:
+        """Show no heading."""
+
+    def list_rows(self, state: ListStateT) -> None:
+        """Show the rows, or in as many lines why there are none."""
+        least = 2 if state.failure is None else _FAILURE_LINES
+        self._rows.styles.height = 2 * len(state.listed) or least
+        super().list_rows(state)
+
+    def action_address(self) -> None:
+        """Focus the line for an address."""
+        self.set_focus(self.query_one("#address"))
+
+    def action_close(self) -> object:
+        """Go back from a line to the list; close from the list."""
+        if self.focused is self._rows:
+            return self.dismiss(None)
+        self.set_focus(self._rows)
+        return None
 
 
 class SessionListScreen(
