@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
+import orjson
 
 from explorer.client.connection import CatalogMethods
 from explorer.client.entity import entity_request, parse_entity
@@ -188,7 +189,7 @@ class Batch:
 
     start: int
     proposals: tuple[Proposal, ...]
-    wires: tuple[Mapping[str, Any], ...]
+    wires: tuple[Mapping[str, Any] | orjson.Fragment, ...]
 
     @property
     def positions(self) -> range:
@@ -216,11 +217,15 @@ def cut(
     further than the batch that it yields.
     """
     waiting: list[Proposal] = []
-    wires: list[Mapping[str, Any]] = []
+    wires: list[Mapping[str, Any] | orjson.Fragment] = []
     start, size = 0, 0
     for position, proposal in enumerate(proposals):
-        wire = proposal.to_wire()
-        weight = size_bytes(proposal, wire)
+        wire: Mapping[str, Any] | orjson.Fragment
+        if proposal.line is None:
+            wire = proposal.to_wire()
+            weight = size_bytes(proposal, wire)
+        else:
+            wire, weight = orjson.Fragment(proposal.line), len(proposal.line)
         if waiting and (
             len(waiting) >= MAX_BATCH
             or size + weight > room_bytes

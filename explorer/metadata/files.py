@@ -80,7 +80,7 @@ class MetadataFile:
             record: Any = None
             try:
                 record = orjson.loads(text)
-                yield from read_record(record, self._registry)
+                yield from read_record(record, self._registry, text)
             except orjson.JSONDecodeError as error:
                 yield Refused(index, _why_no_json(text, error))
             except CatalogError as error:
@@ -325,14 +325,15 @@ def _elements(start: bytes, stream: BinaryIO, *, is_list: bool = True) -> Iterat
         at = end
 
 
-def read_record(record: Any, registry: Registry) -> list[Proposal]:
-    """Return the changes in one record of a file. Raises `InvalidInput`."""
+def read_record(record: Any, registry: Registry, text: bytes | str = b"") -> list[Proposal]:
+    """Return the changes in one record of a file. `text` is its JSON, if a change is to keep it as
+    its `line`. Raises `InvalidInput`."""
     match record:
         case {"proposedSnapshot": {**snapshot}} if len(snapshot) == 1:
             ((name, body),) = snapshot.items()
             return _snapshot(str(name), body, record, registry)
         case {"aspectName": _}:
-            return [_change(record, registry)]
+            return [_change(record, registry, text)]
         case {"buckets": [*buckets]}:
             return [_usage(bucket) for bucket in buckets]
         case _:
@@ -383,14 +384,34 @@ def _snapshot(name: str, body: Any, record: dict[str, Any], registry: Registry) 
     return [Proposal(urn, name, value, system=system) for name, value in plain]
 
 
-def _change(record: dict[str, Any], registry: Registry) -> Proposal:
+def _change(record: dict[str, Any], registry: Registry, text: bytes | str) -> Proposal:
     change = read_proposal(record, registry)
     aspect = registry.aspects.get(change.aspect)
     # The server's registry may have an aspect that this one lacks, so the server decides.
-    if aspect is None or change.value is None or change.change == "PATCH":
-        return change
-    plain = _unwrapper(registry).plain(change.value, aspect.record)
-    return change if plain is change.value else replace(change, value=plain)
+    if aspect is not None and change.value is not None and change.change != "PATCH":
+        plain = _unwrapper(registry).plain(change.value, aspect.record)
+        if plain is not change.value:
+            return replace(change, value=plain)
+    if text and _is_wire(record, change):
+        line = text.encode() if isinstance(text, str) else text
+        object.__setattr__(change, "line", line.strip())
+    return change
+
+
+_WIRE = frozenset({"entityType", "entityUrn", "changeType", "aspectName", "aspect"})
+
+
+def _is_wire(record: dict[str, Any], change: Proposal) -> bool:
+    """Return whether a record is what the server is sent: nothing has to be added or dropped."""
+    envelope, system = record.get("aspect"), record.get("systemMetadata", {})
+    return (
+        record.keys() - {"systemMetadata"} == _WIRE
+        and record["entityType"] == change.urn.entity_type
+        and isinstance(envelope, dict)
+        and envelope.keys() == {"value", "contentType"}
+        and isinstance(system, dict)
+        and None not in system.values()
+    )
 
 
 def _no_nulls(system: Any) -> dict[str, Any] | None:
@@ -488,7 +509,8 @@ def _map(inner: _Unwrap) -> _Unwrap:
             return value
         wrapped = value.get("map") if len(value) == 1 else None
         parts = wrapped if isinstance(wrapped, dict) else value
-        return {key: inner(part) for key, part in parts.items()}
+        plain = {key: inner(part) for key, part in parts.items()}
+        return plain if any(map(is_not, plain.values(), parts.values())) else parts
 
     return work
 

@@ -1,7 +1,7 @@
 """A metadata change proposal: one aspect to write or remove, and the conditions of the write."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal, get_args
@@ -130,6 +130,9 @@ class Proposal:
     system: dict[str, Any] | None = None
     actor: str | None = None
     headers: Mapping[str, Any] | None = None
+    line: bytes | None = field(default=None, init=False, compare=False, repr=False)
+    """The JSON of the `proposal` object of endpoint 1, where a file has exactly that. Changed
+    copies do not have it."""
 
     def from_run(self, run_id: str, observed_millis: int) -> "Proposal":
         """Return the change with a run in its system metadata, or itself if it already has one."""

@@ -19,7 +19,9 @@ from explorer.client import AsyncCatalog, Catalog, LoadInterrupted, NeverSent, R
 from explorer.client.http import HttpTransport
 from explorer.errors import TimedOut, Unreachable
 from explorer.metadata import Proposal, Urn
+from explorer.metadata.files import read_file
 from explorer.metadata.proposal import ChangeType
+from explorer.metadata.registry import load_registry
 from tests.client.conftest import Site
 
 FAILED = (500, b'{"message": "it broke"}')
@@ -64,6 +66,20 @@ def interrupted(proposals: Any, act: Any) -> LoadInterrupted:
     with pytest.raises(LoadInterrupted) as caught:
         load(proposals, Scripted(act))
     return caught.value
+
+
+def test_lines_of_a_file_are_sent_as_they_are() -> None:
+    lines = [orjson.dumps(change.to_wire()) + b" " for change in changes(250)]
+    read = read_file(b"\n".join(lines), load_registry())
+    bodies: list[bytes] = []
+
+    async def act(_: Any, held: Any) -> Any:
+        bodies.append(orjson.dumps(held))
+        return 200, b"{}"
+
+    report = load([change for change in read if isinstance(change, Proposal)], Scripted(act))
+    assert report.written_count == 250
+    assert b",".join(body[1:-1] for body in bodies) == b",".join(map(bytes.strip, lines))
 
 
 def test_what_had_gone_in_when_the_server_stopped_answering_is_told() -> None:

@@ -323,6 +323,79 @@ def _within(part: Any, whole: Any) -> Any:
     return part == whole
 
 
+WIRE = {
+    "entityType": "dataset",
+    "entityUrn": HIVE,
+    "changeType": "UPSERT",
+    "aspectName": "datasetProperties",
+    "aspect": {
+        "value": json.dumps({"name": "größe", "customProperties": {"a": "b"}}),
+        "contentType": "application/json",
+    },
+}
+
+
+def test_a_line_that_is_what_the_server_takes_is_kept_as_it_is(registry: Any) -> None:
+    lines = [
+        json.dumps(WIRE),
+        json.dumps(WIRE | {"systemMetadata": {"runId": "r"}}, ensure_ascii=False, indent=None),
+    ]
+    for form in ("\n".join(lines), f"[{', '.join(lines)}]"):
+        changes = list(read_file(form.encode(), registry))
+        assert [change.line for change in changes if isinstance(change, Proposal)] == [
+            line.encode() for line in lines
+        ]
+        for change in changes:
+            assert isinstance(change, Proposal)
+            assert json.loads(change.line or "") == _decoded(change.to_wire(), change.line)
+            # A changed copy is another line.
+            assert change.from_run("other", 5).line is None or change.system == {"runId": "r"}
+
+
+def _decoded(wire: dict[str, Any], line: bytes | None) -> Any:
+    """Return a wire form with the text of its value as the line has it, if both say the same."""
+    value = json.loads(line or "")["aspect"]["value"]
+    assert json.loads(value) == json.loads(wire["aspect"]["value"])
+    return wire | {"aspect": wire["aspect"] | {"value": value}}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"auditHeader": {"actor": "urn:li:corpuser:jdoe", "time": 0}},
+        {"changeType": None},
+        {"entityType": "Dataset"},
+        {"entityKeyAspect": None},
+        {"systemMetadata": None},
+        {"systemMetadata": {"runId": "r", "registryName": None}},
+        {"systemMetadata": '{"runId": "r"}'},
+        {"headers": {}},
+        {"proposedDelta": None},
+        {"aspect": {"json": {"name": "t"}}},
+        {"aspect": {"value": "{}"}},
+        {"aspect": {"value": '{"name": null}', "contentType": "application/json"}},
+        {
+            "aspect": {
+                "value": '{"customProperties": {"map": {"a": "b"}}}',
+                "contentType": "application/json",
+            }
+        },
+        {
+            "aspectName": "schemaMetadata",
+            "aspect": {
+                "value": '{"fields": [{"fieldPath": "a", "type": {"array": null}}]}',
+                "contentType": "application/json",
+            },
+        },
+    ],
+    ids=str,
+)
+def test_any_other_record_is_written_anew(registry: Any, changed: dict[str, Any]) -> None:
+    record = {**WIRE, **changed}
+    for change in read_file(json.dumps(record).encode(), registry):
+        assert not isinstance(change, Proposal) or change.line is None
+
+
 def test_paths_reach_through_arrays_maps_and_keys() -> None:
     value = {"a": [{"b": {"x": 1, "y": 2}}, {"b": None}], "c": "text"}
     assert list(reach(value, "a.*.b.*")) == [1, 2]
