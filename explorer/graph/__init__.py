@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         read_lineage,
         walk,
     )
-    from explorer.graph.nodes import contracted, matches, select
+    from explorer.graph.nodes import contracted, matches, select, simplify_attributes
     from explorer.metadata.fieldpath import column_urn, split_column
 
 __all__ = [
@@ -74,6 +74,7 @@ __all__ = [
     "read_usage",
     "select",
     "shortest_paths",
+    "simplify_attributes",
     "split_column",
     "walk",
 ]

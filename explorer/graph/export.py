@@ -12,14 +12,13 @@ name followed by " (JSON)": other programs see text, and `from_graphml` returns 
 import csv
 import io
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from xml.parsers import expat
 
 from explorer.errors import InvalidInput
-from explorer.graph.nodes import check_directed
+from explorer.graph.nodes import NOT_XML, check_directed
 from explorer.graph.pictures import to_dot, to_mermaid, to_svg
 
 if TYPE_CHECKING:
@@ -271,8 +270,6 @@ def _lines(items: list[str]) -> str:
     return "\n" + ",\n".join(items) + "\n" if items else ""
 
 
-# XML cannot represent other characters, and reads a carriage return as a line feed.
-_NOT_XML: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _INTEGER_END: Final = 2**63
 _JSON: Final = " (JSON)"
 _MULTIGRAPH: Final = "multigraph"
@@ -396,7 +393,7 @@ def _has_type(value: Any) -> bool:
         case int():
             return -_INTEGER_END <= value < _INTEGER_END
         case str():
-            return not _NOT_XML.search(value)
+            return not NOT_XML.search(value)
         case _:
             return False
 
@@ -406,7 +403,7 @@ def _encode(text: str) -> str:
 
     It is ASCII JSON if XML cannot represent the text, or if the text looks like such JSON.
     """
-    return json.dumps(text) if text.startswith('"') or _NOT_XML.search(text) else text
+    return json.dumps(text) if text.startswith('"') or NOT_XML.search(text) else text
 
 
 def _decode(text: str | None) -> str:
@@ -426,7 +423,7 @@ def _decode(text: str | None) -> str:
 
 def _encode_key(key: str | int) -> str:
     """Return the key of an edge as text from which `_decode_key` restores it."""
-    if isinstance(key, str) and key and not _NOT_XML.search(key) and _decode_key(key) == key:
+    if isinstance(key, str) and key and not NOT_XML.search(key) and _decode_key(key) == key:
         return key
     return json.dumps(key)
 

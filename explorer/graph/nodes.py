@@ -1,9 +1,11 @@
 """The attributes of a graph's nodes, from their URNs and from the catalog, and subgraphs selected
 by them."""
 
+import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from explorer.client.display import line
 from explorer.client.entity import SUMMARY_ASPECTS, Entity
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from explorer.client import AsyncCatalog
+
+    _Graph = TypeVar("_Graph", bound=nx.Graph)
+
+NOT_XML: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""A character that XML cannot represent, or a carriage return, which it reads as a line feed."""
 
 DETAIL_ASPECTS = (*SUMMARY_ASPECTS, "glossaryTerms", "domains")
 """The aspects needed for `details`."""
@@ -168,6 +175,34 @@ def check_directed(graph: "nx.DiGraph | nx.MultiDiGraph") -> None:
         raise InvalidInput("the graph is undirected; give a DiGraph or a MultiDiGraph")
 
 
+def simplify_attributes(graph: "_Graph") -> "_Graph":
+    """Return a copy that every function of networkx takes: its attributes are texts, numbers and
+    truth values. No requests.
+
+    A list of texts, such as `owners`, is one text with a line for each; any other list or mapping
+    is JSON. What is None is left out, and what XML cannot represent is replaced.
+    """
+    copy: _Graph = graph.copy()
+    edges = (attributes for *_, attributes in copy.edges(data=True))
+    for attributes in (copy.graph, *copy.nodes.values(), *edges):
+        values = {name: _plain_value(value) for name, value in attributes.items()}
+        attributes.clear()
+        attributes.update((name, value) for name, value in values.items() if value is not None)
+    return copy
+
+
+def _plain_value(value: Any) -> str | float | bool | None:
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str():
+            return NOT_XML.sub("\ufffd", value)
+        case list() | tuple() if all(isinstance(item, str) for item in value):
+            return NOT_XML.sub("\ufffd", "\n".join(value))
+        case _:
+            return json.dumps(value)
+
+
 _Test = Callable[[list[str], Collection[str]], bool]
 
 
@@ -190,6 +225,8 @@ FIELDS: dict[str, str] = {
     "users": "users",
 }
 """The fields that a filter of a graph can have, and the node's attribute for each."""
+
+_LISTS = frozenset(("owners", "tags", "terms"))
 
 
 def select(graph: "nx.DiGraph", filter: Filter, *, bridged: bool = False) -> "nx.DiGraph":
@@ -251,6 +288,8 @@ def _meets(urn: str, attributes: dict[str, Any], criterion: Criterion) -> bool:
     if name not in FIELDS:
         raise UnknownName("field of a graph's nodes", name, FIELDS)
     attribute = urn if name == "urn" else attributes.get(FIELDS[name])
+    if FIELDS[name] in _LISTS and isinstance(attribute, str):
+        attribute = attribute.splitlines()
     values = (
         []
         if attribute is None

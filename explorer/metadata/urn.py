@@ -28,11 +28,18 @@ class Urn:
     """An entity's URN: its type and the parts of its key, in the key record's order.
 
     `str(urn)` gives back the text it was parsed from, byte for byte. Parts are kept as written:
-    nothing is decoded on the way in or encoded on the way out.
+    nothing is decoded on the way in or encoded on the way out. It equals that text, and stands for
+    it in sets and as a key: graphs and files have URNs as text.
     """
 
     entity_type: str
     parts: tuple[str, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other) if isinstance(other, Urn | str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
     @classmethod
     def parse(cls, text: "str | Urn") -> "Urn":

@@ -214,27 +214,36 @@ _EXTENTS: "Mapping[str, Extent]" = {
 class EntityLineage(ShownTable):
     """The lineage of an entity as far as it was read: iterates over URNs, nearest first.
 
-    `graph` is a networkx `DiGraph` whose edges go the way that data flows; its nodes are URNs as
-    text, with `name`, `type`, `platform`, `hops` (upstream negative) and what was read of them.
-    It belongs to the object: change only a copy. `names` has the display names of owners and
-    domains, by URN.
+    `lineage` is the graph of `explorer.graph.lineage`; it belongs to the object: change only a
+    copy. `names` has the display names of owners and domains, by URN.
     """
 
     name: str
-    graph: "nx.DiGraph"
+    lineage: "nx.DiGraph"
     names: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
     catalog: "Catalog" = field(compare=False, kw_only=True)
+
+    @cached_property
+    def graph(self) -> "nx.DiGraph":
+        """Return a networkx `DiGraph` whose edges go the way that data flows, for any function of
+        networkx: `nx.write_gexf(orders.lineage().graph, "orders.gexf")`.
+
+        Its nodes are URNs as text, which `Urn`s equal, with `name`, `type`, `platform`, `hops`
+        (upstream negative) and what was read of them; `owners`, `tags` and `terms` are texts with
+        one URN a line.
+        """
+        return _simple_graph(self.lineage)
 
     @property
     def root(self) -> Urn:
         """Return the entity where the lineage starts."""
-        return Urn.parse(self.graph.graph["root"])
+        return Urn.parse(self.lineage.graph["root"])
 
     @property
     def truncated(self) -> str | None:
         """Return why it is incomplete, in words; None if it is complete up to the requested
         hops."""
-        attributes: str | None = self.graph.graph["truncated"]
+        attributes: str | None = self.lineage.graph["truncated"]
         return attributes
 
     @cached_property
@@ -243,7 +252,7 @@ class EntityLineage(ShownTable):
         return Urn.parse_all(self._urns_in_reach)
 
     def __len__(self) -> int:
-        return len(self.graph) - 1
+        return len(self.lineage) - 1
 
     def __iter__(self) -> Iterator[Urn]:
         return iter(self.urns)
@@ -258,15 +267,15 @@ class EntityLineage(ShownTable):
         description                 string    the edited one, if any
         removed, deprecated         boolean   missing where the server does not say
         """
-        attribute = partial(_attribute_column, self.graph)
+        attribute = partial(_attribute_column, self.lineage)
         columns = (
             TableColumn("urn", read=str),
             *(attribute("name"), attribute("type"), attribute("platform")),
             attribute("hops", "int64"),
-            *label_columns("owner", lambda urn: self.graph.nodes[urn].get("owners"), self.names),
-            *domain_columns(lambda urn: self.graph.nodes[urn].get("domain"), self.names),
+            *label_columns("owner", lambda urn: self.lineage.nodes[urn].get("owners"), self.names),
+            *domain_columns(lambda urn: self.lineage.nodes[urn].get("domain"), self.names),
             TableColumn(
-                "description", read=lambda urn: self.graph.nodes[urn].get("description") or None
+                "description", read=lambda urn: self.lineage.nodes[urn].get("description") or None
             ),
             *(attribute("removed", "boolean"), attribute("deprecated", "boolean")),
         )
@@ -276,7 +285,7 @@ class EntityLineage(ShownTable):
         """Return a row for each edge: `upstream`, `downstream` and `relationship`. No request."""
         rows = [
             (source, target, attributes.get("relationship") or None)
-            for source, target, attributes in self.graph.edges(data=True)
+            for source, target, attributes in self.lineage.edges(data=True)
         ]
         names = ("upstream", "downstream", "relationship")
         return to_frame(self._named(Table.of("edges", names, rows)))
@@ -301,20 +310,21 @@ class EntityLineage(ShownTable):
         starts with `hops`, and does not read again what was read here."""
         from explorer.notebook.widgets.lineage import LineageWidget
 
-        extent: Extent = self.graph.graph["direction"]
-        return LineageWidget(self.catalog, self.root, hops=hops, direction=extent, graph=self.graph)
+        graph = self.lineage
+        extent: Extent = graph.graph["direction"]
+        return LineageWidget(self.catalog, self.root, hops=hops, direction=extent, graph=graph)
 
     def svg(self, most_nodes: int = _MOST_DRAWN) -> str:
         """Return the picture as the text of an SVG file. No request."""
         from explorer.graph.pictures import to_svg
 
-        return to_svg(self.graph, most_nodes=most_nodes)
+        return to_svg(self.lineage, most_nodes=most_nodes)
 
     def parts(self) -> Iterator[Part]:
-        attributes = self.graph.graph
+        attributes = self.lineage.graph
         direction = attributes["direction"]
         extent = f"{hop_count(attributes['hops'])} {_WORDS.get(direction, direction)}"
-        above = sum(far < 0 for _, far in self.graph.nodes.data("hops"))
+        above = sum(far < 0 for _, far in self.lineage.nodes.data("hops"))
         below = len(self) - above
         counts = [f"{above:,} upstream"] * (direction != "DOWNSTREAM")
         counts += [f"{below:,} downstream"] * (direction != "UPSTREAM")
@@ -329,17 +339,17 @@ class EntityLineage(ShownTable):
 
     @cached_property
     def _urns_in_reach(self) -> tuple[str, ...]:
-        return nearest(self.graph, (self.graph.graph["root"],))
+        return nearest(self.lineage, (self.lineage.graph["root"],))
 
     @cached_property
     def _entities(self) -> dict[str, LineageEntity]:
-        return lineage_entities(self.graph.nodes(data=True), self.names)
+        return lineage_entities(self.lineage.nodes(data=True), self.names)
 
     def _tree(self) -> Iterator[Part]:
         sides: tuple[Literal["upstream", "downstream"], ...] = ("upstream", "downstream")
-        root = self.graph.graph["root"]
+        root = self.lineage.graph["root"]
         for side in sides:
-            lines = lineage_tree(self.graph, root, self._entities, side=side)
+            lines = lineage_tree(self.lineage, root, self._entities, side=side)
             if lines:
                 yield Say(f"{side}:")
                 headers = ("name", "type", "platform", "owners")
@@ -378,36 +388,41 @@ class ColumnLineage(ShownTable):
     """The columns upstream and downstream of a column: iterates over the URNs of their schema
     fields, nearest first.
 
-    `graph` is a networkx `DiGraph` of columns whose edges go the way that data flows; see
-    `explorer.graph.lineage` for what its nodes and edges say. Charts and dashboards that say which
-    columns they use are in it too.
+    `lineage` is the graph of `explorer.graph.lineage`, which says what its nodes and edges are.
+    Charts and dashboards that say which columns they use are in it too.
     """
 
     name: str
     root: Urn
     column: str
-    graph: "nx.DiGraph"
+    lineage: "nx.DiGraph"
     names: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
     catalog: "Catalog" = field(compare=False, kw_only=True)
+
+    @cached_property
+    def graph(self) -> "nx.DiGraph":
+        """Return a networkx `DiGraph` of columns whose edges go the way that data flows, for any
+        function of networkx."""
+        return _simple_graph(self.lineage)
 
     @property
     def truncated(self) -> str | None:
         """Return why it is incomplete, in words; None if it is complete up to the requested
         hops."""
-        attributes: str | None = self.graph.graph["truncated"]
+        attributes: str | None = self.lineage.graph["truncated"]
         return attributes
 
     @cached_property
     def urns(self) -> tuple[str, ...]:
         """Return everything reached, nearest first, then by table and column, without the column
         itself."""
-        nodes = self.graph.nodes
+        nodes = self.lineage.nodes
 
         def place(node: str) -> tuple[int, str, str, str]:
             column = str(nodes[node].get("column") or "")
             return abs(nodes[node].get("hops") or 0), self._name_of(node), column, node
 
-        return tuple(sorted(nearest(self.graph, self.graph.graph["roots"]), key=place))
+        return tuple(sorted(nearest(self.lineage, self.lineage.graph["roots"]), key=place))
 
     def __len__(self) -> int:
         return len(self.urns)
@@ -426,7 +441,7 @@ class ColumnLineage(ShownTable):
         certainty                    string   said, or guessed: a column of the same name is all
                                               there is for a part of the way
         """
-        attribute = partial(_attribute_column, self.graph)
+        attribute = partial(_attribute_column, self.lineage)
         columns = (
             TableColumn("urn", read=str),
             TableColumn("table", read=self._name_of),
@@ -447,7 +462,7 @@ class ColumnLineage(ShownTable):
                 attributes.get("via"),
                 _certainty_note(not attributes["guess"]),
             )
-            for source, target, attributes in self.graph.edges(data=True)
+            for source, target, attributes in self.lineage.edges(data=True)
         ]
         names = ("upstream", "downstream", "transform", "via", "certainty")
         return to_frame(self._named(Table.of("edges", names, rows)))
@@ -466,12 +481,12 @@ class ColumnLineage(ShownTable):
         return widget
 
     def parts(self) -> Iterator[Part]:
-        far = [self.graph.nodes[node]["hops"] for node in self.urns]
+        far = [self.lineage.nodes[node]["hops"] for node in self.urns]
         counts = f"{sum(n < 0 for n in far):,} upstream, {sum(n > 0 for n in far):,} downstream"
         shown_name = FieldPath(self.column).simple
         yield Title(f"Lineage of {self.name}.{shown_name}", counts if far else "no lineage")
         for title, side in (("made from", -1), ("feeds", 1)):
-            nodes = [node for node in self.urns if self.graph.nodes[node]["hops"] * side > 0]
+            nodes = [node for node in self.urns if self.lineage.nodes[node]["hops"] * side > 0]
             if not nodes:
                 continue
             yield Say(f"{title}:")
@@ -486,11 +501,11 @@ class ColumnLineage(ShownTable):
     def _certain(self) -> frozenset[str]:
         from explorer.graph.lineage import certain_columns
 
-        return frozenset(certain_columns(self.graph))
+        return frozenset(certain_columns(self.lineage))
 
     def _name_of(self, node: str) -> str:
-        name = self.names.get(_table_of(self.graph, node))
-        return name or str(self.graph.nodes[node].get("name") or node)
+        name = self.names.get(_table_of(self.lineage, node))
+        return name or str(self.lineage.nodes[node].get("name") or node)
 
     @cached_property
     def _apart(self) -> dict[str, str]:
@@ -498,17 +513,17 @@ class ColumnLineage(ShownTable):
 
         # Of tables, for one may be reached by a column that no other of its name has.
         tables = {
-            _table_of(self.graph, node): {
+            _table_of(self.lineage, node): {
                 "type": attributes.get("type"),
                 "name": self._name_of(node),
             }
-            for node, attributes in self.graph.nodes.items()
+            for node, attributes in self.lineage.nodes.items()
         }
         return distinctions(tables.items())
 
     def _line(self, node: str) -> tuple[Cell, ...]:
-        attributes = self.graph.nodes[node]
-        distinction = self._apart.get(_table_of(self.graph, node))
+        attributes = self.lineage.nodes[node]
+        distinction = self._apart.get(_table_of(self.lineage, node))
         return (
             Cell(
                 self._name_of(node) + (f" ({distinction})" if distinction else ""),
@@ -520,6 +535,12 @@ class ColumnLineage(ShownTable):
             Cell(f"{attributes['hops']:+d}"),
             Cell("" if node in self._certain else "guess", tone="quiet"),
         )
+
+
+def _simple_graph(graph: "nx.DiGraph") -> "nx.DiGraph":
+    from explorer.graph.nodes import simplify_attributes
+
+    return simplify_attributes(graph)
 
 
 def _attribute_column(graph: "nx.DiGraph", name: str, dtype: str = "string") -> TableColumn[str]:

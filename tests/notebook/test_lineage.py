@@ -1,13 +1,18 @@
 """Lineage, impact and ways show themselves as a picture, a tree, a frame and a graph."""
 
+import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import pytest
 
 from explorer import Catalog
+from explorer.client.search import filter_from
 from explorer.errors import InvalidInput, UnknownName
-from explorer.graph.nodes import distinguish_names
+from explorer.graph.nodes import distinguish_names, select
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
@@ -135,3 +140,72 @@ def test_ways_are_told_in_the_direction_that_data_flows(orders: Any, read: Any) 
     assert len(nowhere) == 0
     assert "no lineage path" in repr(nowhere)
     assert nowhere.df.empty
+
+
+_WRITERS: dict[str, Callable[[Any, Path], object]] = {
+    "edge list": nx.write_edgelist,
+    "gexf": nx.write_gexf,
+    "gml": nx.write_gml,
+    "graphml": nx.write_graphml,
+    "graphml in xml": nx.write_graphml_xml,
+    "node link": lambda graph, path: path.write_text(json.dumps(nx.node_link_data(graph))),
+    "adjacency": lambda graph, path: path.write_text(json.dumps(nx.adjacency_data(graph))),
+    "cytoscape": lambda graph, path: path.write_text(json.dumps(nx.cytoscape_data(graph))),
+    "pandas": lambda graph, path: nx.to_pandas_edgelist(graph).to_parquet(path),
+}
+
+
+@pytest.fixture(scope="module")
+def graphs(cat: Any) -> list[Any]:
+    source, hostile = (Urn.dataset("hive", f"graphs.{name}") for name in ("source", "hostile"))
+    text = {"name": "a\x0b<b>", "description": 'bell \x07 & "quotes"\nüß'}
+    cat.ingest(Proposal(hostile, "datasetProperties", text))
+    upstreams = {"upstreams": [{"dataset": str(source), "type": "TRANSFORMED"}]}
+    cat.ingest(Proposal(hostile, "upstreamLineage", upstreams))
+    orders = cat.dataset(ORDERS)
+    with closing(orders.lineage(1).widget()) as widget:
+        assert widget.wait(60)
+        columns = orders.lineage(2, column="net_amount")
+        lineages = (orders.lineage(2), columns, cat.dataset(source).lineage(1), widget)
+        return [lineage.graph for lineage in lineages]
+
+
+@pytest.mark.parametrize("write", _WRITERS.values(), ids=_WRITERS)
+def test_every_writer_of_networkx_takes_the_graphs(
+    graphs: Any, write: Callable[[Any, Path], object], tmp_path: Path
+) -> None:
+    for graph in graphs:
+        write(graph, tmp_path / "graph")
+        assert (tmp_path / "graph").stat().st_size > 100
+
+
+def test_what_networkx_writes_it_reads_again(cat: Any, tmp_path: Path) -> None:
+    graph = cat.dataset(ORDERS).lineage(2).graph
+    nx.write_graphml(graph, tmp_path / "graph")
+    back = nx.read_graphml(tmp_path / "graph")
+    assert dict(back.nodes(data=True)) == dict(graph.nodes(data=True))
+    assert set(back.edges) == set(graph.edges)
+    owners = cat.dataset(ORDERS).owners
+    assert graph.nodes[ORDERS]["owners"].splitlines() == [owner.owner for owner in owners]
+
+
+def test_urns_and_their_texts_are_the_same_nodes(cat: Any) -> None:
+    orders = cat.dataset(ORDERS)
+    lineage = orders.lineage(2)
+    assert orders.urn in lineage.graph
+    assert ORDERS in lineage.graph
+    first = lineage.urns[0]
+    assert first in lineage.graph
+    assert str(first) in lineage.urns
+    assert str(first) in set(lineage)
+    ends = (orders.urn, first) if lineage.graph.nodes[first]["hops"] > 0 else (first, orders.urn)
+    assert nx.has_path(lineage.graph, *ends)
+    assert first in set(lineage.df["urn"])
+
+
+def test_a_graph_is_selected_from_by_its_lists(cat: Any) -> None:
+    lineage = cat.dataset(ORDERS).lineage(2)
+    owner = lineage.lineage.nodes[ORDERS]["owners"][0]
+    chosen = filter_from(f'owners:"{owner}"', cat.registry)
+    assert ORDERS in select(lineage.graph, chosen)
+    assert set(select(lineage.graph, chosen)) == set(select(lineage.lineage, chosen))

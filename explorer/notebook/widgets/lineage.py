@@ -16,6 +16,7 @@ import traitlets
 from explorer.client.display import line
 from explorer.errors import CatalogError
 from explorer.graph.export import to_graphml
+from explorer.graph.nodes import simplify_attributes
 from explorer.graph.pictures import label, to_svg
 from explorer.metadata.urn import Urn
 from explorer.notebook.view import draw_html
@@ -137,13 +138,9 @@ class LineageWidget(Widget):
 
     @property
     def graph(self) -> "nx.DiGraph":
-        """Return a copy of everything read so far: see `explorer.graph.lineage`."""
-        known_graph = self._lineage.state.known
-        return (
-            nx.DiGraph(root=self.root, truncated=None)
-            if known_graph is None
-            else known_graph.copy()
-        )
+        """Return a copy of everything read so far, as `EntityLineage.graph` has it."""
+        graph = self._lineage.state.known
+        return simplify_attributes(nx.DiGraph(root=self.root) if graph is None else graph)
 
     @property
     def root(self) -> str:
@@ -273,7 +270,8 @@ class LineageWidget(Widget):
 
     def _send_graphml(self) -> None:
         """Send everything read as GraphML."""
-        self.send({"kind": "graphml", "text": to_graphml(self.graph)})
+        graph = self._lineage.state.known
+        self.send({"kind": "graphml", "text": to_graphml(self.graph if graph is None else graph)})
 
     def _follow_selection(self, change: Any) -> None:
         """Notify listeners of the selected entity, and count its neighbours."""
