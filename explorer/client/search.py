@@ -99,17 +99,21 @@ def query_from(text: str, filter: Filter | str | None, registry: Registry) -> tu
 
 
 def sort_from(order: "str | Sequence[Order] | None", registry: Registry) -> "tuple[Order, ...]":
-    """Return a sort order, most significant field first; text has the form `-created,name`.
+    """Return a sort order, most significant field first; text is as in `read_sort`: `usage desc`,
+    `-created, name`.
 
     Raises `InvalidInput`.
     """
-    if isinstance(order, str):
-        from explorer.query.syntax import read_sort
+    if not order or (isinstance(order, str) and not order.strip()):
+        return ()
+    from explorer.query.syntax import Order, read_sort
 
-        return tuple(read_sort(order, registry)) if order.strip() else ()
-    if order is not None and not isinstance(order, Iterable):
-        raise InvalidInput(f"a sort order is a text such as '-created,name', not {order!r:.80}")
-    return tuple(order or ())
+    if isinstance(order, str):
+        return read_sort(order, registry)
+    orders = tuple(order) if isinstance(order, Iterable) else (order,)
+    if not all(isinstance(field, Order) for field in orders):
+        raise InvalidInput(f"a sort order is a text such as '-created, name', not {order!r:.80}")
+    return orders
 
 
 def entity_types_from(

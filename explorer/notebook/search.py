@@ -528,7 +528,8 @@ class SearchReader(EntityReader):
         `filter`    conditions joined by AND, OR and NOT: `platform:snowflake`, `owners:*` for any,
                     `owner:"Nina Weber"`, `rows>1000`, `documented:false`; a page's
                     `facets_to_frame()` has the fields and their values
-        `sort`      "name", "-name", "-use", "-lastModifiedAt"; without it the best first
+        `sort`      "name", "usage" for the most used first, "updated desc", "-created, name";
+                    without it the best first
         `start`     the place of the first result wanted; `next()` of a page gives the one after it
         `count`     how many results a page has at most
         `measures`  whether number of rows, use and last change are read too

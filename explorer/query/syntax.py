@@ -783,7 +783,15 @@ _OPERATORS: Final[dict[str, tuple[Condition, bool]]] = {
 }
 
 
-_WORD = re.compile(r"[^\s,]+")
+# A field with its sign, and the word after it for its direction.
+_SORTED = re.compile(
+    r"(?P<sign>[-+]?)(?P<name>[^\s,+-][^\s,]*|(?<=[-+]))"
+    r"(?:\s+(?P<direction>(?:asc|desc)(?:ending)?)(?![^\s,]))?",
+    re.IGNORECASE,
+)
+_SORTABLE: Final = (
+    "results are sorted by name, usage, rows, size, updated, created or any other field of filters"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -801,31 +809,36 @@ class Order:
 def read_sort(text: str, registry: Registry, *, strict: bool = True) -> tuple[Order, ...]:
     """Parse sort orders, most significant first; an empty text has none.
 
-    Fields are separated by commas or spaces; a leading `-` sorts in descending order. The aliases
-    are those of filters. Raises `FilterSyntax` for a field that is named twice or, with `strict`,
-    is unknown.
+    Fields are separated by commas or spaces. A leading `-` or `desc` after it sorts a field in
+    descending order, `+` or `asc` in ascending order; without, numbers are sorted the highest
+    first, as in `usage`, and anything else in ascending order. The aliases are those of filters.
+    Raises `FilterSyntax` for a field that is named twice or, with `strict`, is unknown.
     """
     guide = guide_to(registry)
     orders: dict[str, Order] = {}
-    for match in _WORD.finditer(text):
-        word = match.group()
-        name = word.removeprefix("-").removeprefix("+")
-        at = match.end() - len(name)
+    for match in _SORTED.finditer(text):
+        sign, name, direction = match["sign"], match["name"], match["direction"]
+        at = match.start("name")
         if not name:
             raise FilterSyntax(text, match.start(), 1, "a field is missing after this sign")
         field = guide.field_for(name, strict=strict)
         if field is None and strict:
-            raise FilterSyntax(text, at, len(name), unknown_field(guide, name))
+            hint = f"{unknown_field(guide, name)}; {_SORTABLE}"
+            raise FilterSyntax(text, at, len(name), hint)
         meant = field.name if field else name
         if meant in orders:
             raise FilterSyntax(text, at, len(name), f"{meant} is named twice in this order")
-        orders[meant] = Order(meant, word.startswith("-"))
+        if direction:
+            is_descending = direction.casefold().startswith("desc")
+        else:
+            is_descending = sign == "-" if sign else bool(field and field.nature == "number")
+        orders[meant] = Order(meant, is_descending)
     return tuple(orders.values())
 
 
 def write_sort(orders: Iterable[Order]) -> str:
-    """Return the text that `read_sort` parses as these orders."""
-    return ", ".join(f"{'-' if order.descending else ''}{order.field}" for order in orders)
+    """Return the text that `read_sort` parses as these orders, of any registry."""
+    return ", ".join(f"{'-' if order.descending else '+'}{order.field}" for order in orders)
 
 
 _USE: Final = "use"

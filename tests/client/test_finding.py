@@ -1,5 +1,6 @@
 """What is found, by every form of the client: the same things, in the same order."""
 
+import time
 from typing import Any
 
 import pytest
@@ -295,3 +296,22 @@ def test_urns_are_listed_with_the_removed_when_asked(client: Any) -> None:
 def test_what_cannot_be_asked_is_said_so(client: Any, ask: Any) -> None:
     with pytest.raises((InvalidInput, UnknownName, NotFound)):
         ask(client)
+
+
+def test_the_most_used_come_first_however_that_is_said(client: Any) -> None:
+    urns = [Urn.dataset("hive", f"sortedbyuse.{name}") for name in ("least", "most", "some")]
+    for urn, count in zip(urns, (1, 9, 4), strict=True):
+        client.ingest(Proposal(urn, "datasetProperties", {"name": urn.name}))
+        now = time.time_ns() // 1_000_000
+        point = {"timestampMillis": now, "totalSqlQueries": count, "uniqueUserCount": 1}
+        client.ingest(Proposal(urn, "datasetUsageStatistics", point))
+    for order in ("usage", "use", "usage desc", "-usage", "usage, name"):
+        found = client.search("sortedbyuse", sort=order)
+        assert [hit.urn.name for hit in found] == [urns[at].name for at in (1, 2, 0)], order
+    for order in ("+usage", "usage asc"):
+        found = client.search("sortedbyuse", sort=order)
+        assert [hit.urn.name for hit in found] == [urns[at].name for at in (0, 2, 1)], order
+    with pytest.raises(InvalidInput, match=r"unknown field “popular”.*sorted by name, usage"):
+        client.search("*", sort="popular")
+    with pytest.raises(InvalidInput, match="a sort order is a text"):
+        client.search("*", sort=["usage"])

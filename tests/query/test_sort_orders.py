@@ -6,15 +6,22 @@ import pytest
 
 from explorer.metadata.registry import load_registry
 from explorer.query import FilterSyntax, Order, read_sort, write_sort
+from explorer.query.fields import USE
 
 REGISTRY = load_registry()
+ROWS_AND_SIZE = (Order("rowCount", True), Order("sizeInBytes", True))
 
 
 @pytest.mark.parametrize(
     ("text", "orders", "written"),
     [
         ("", (), ""),
-        ("name", (Order("name"),), "name"),
+        ("name", (Order("name"),), "+name"),
+        ("usage", (Order(USE, True),), f"-{USE}"),
+        ("usage desc", (Order(USE, True),), f"-{USE}"),
+        ("use ASC, name descending", (Order(USE), Order("name", True)), None),
+        ("+usage", (Order(USE),), f"+{USE}"),
+        ("rows size modified", (*ROWS_AND_SIZE, Order("lastModifiedAt")), None),
         ("-modified", (Order("lastModifiedAt", descending=True),), "-lastModifiedAt"),
         ("-rows, +name urn", (Order("rowCount", True), Order("name"), Order("urn")), None),
     ],
@@ -30,6 +37,9 @@ def test_an_order_is_read_and_written(text: str, orders: Any, written: str | Non
     ("text", "position", "words"),
     [
         ("name, -nmae", 7, "name"),
+        ("popular", 0, "sorted by name, usage, rows, size, updated, created or any other field"),
+        ("desc", 0, "unknown field “desc”"),
+        ("usage description_", 6, "unknown field “description_”"),
         ("name, -", 6, "missing"),
         ("rows -rowCount", 6, "twice"),
     ],

@@ -92,8 +92,8 @@ domains, typeNames, name and many more.
     type=WORDS,
     metavar="FIELDS",
     default="",
-    help="Sort by these fields instead of by relevance: name, -rows for the most rows first, -use "
-    "for the most used first.",
+    help="Sort by these fields instead of by relevance: name, usage for the most used first, "
+    "rows for the most rows, -updated or 'updated desc' for the last changed.",
 )
 @click.option(
     "--count",
