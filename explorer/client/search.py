@@ -110,10 +110,10 @@ def sort_from(order: "str | Sequence[Order] | None", registry: Registry) -> "tup
 
     if isinstance(order, str):
         return read_sort(order, registry)
-    orders = tuple(order) if isinstance(order, Iterable) else (order,)
-    if not all(isinstance(field, Order) for field in orders):
+    given: object = order
+    if not isinstance(given, Iterable) or not all(isinstance(field, Order) for field in given):
         raise InvalidInput(f"a sort order is a text such as '-created, name', not {order!r:.80}")
-    return orders
+    return tuple(order)
 
 
 def entity_types_from(

@@ -1,7 +1,9 @@
 """Timeseries aspects: usage, profiles, other points, and the measures of datasets."""
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as clock_time
 from typing import Any
 
 from explorer.client.connection import CatalogMethods, in_chunks
@@ -22,6 +24,52 @@ from explorer.metadata.aspects import moment_of
 from explorer.metadata.measurements import scope_of
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
+
+Moment = datetime | date | str
+"""A time, or a day as a whole: a datetime, a pandas Timestamp or a date, or one as ISO 8601 text.
+Without a zone it is in UTC."""
+
+
+def read_moment(moment: Moment, *, ends: bool = False) -> datetime:
+    """Return a time with its zone; of a day its beginning, or its last moment if it `ends` there.
+
+    Raises `InvalidInput` for anything else.
+    """
+    value: object = moment
+    if isinstance(moment, str):
+        for parse in (date.fromisoformat, datetime.fromisoformat):
+            with suppress(ValueError):
+                value = parse(moment.strip())
+                break
+    # The missing time of pandas equals nothing.
+    if not isinstance(value, date) or value != value:
+        raise InvalidInput(
+            f"{moment!r:.60} is no time; give a date or datetime, or a text such as '2026-11-01' "
+            "or '2026-11-01T09:30+01:00'"
+        )
+    if not isinstance(value, datetime):
+        value = datetime.combine(value, clock_time.max if ends else clock_time.min)
+    return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+
+
+def read_range(
+    start: Moment | None, end: Moment | None, days: int | None = None
+) -> tuple[datetime | None, datetime | None]:
+    """Return the first and the last moment between two times, or of the `days` days before `end` or
+    now; None for an open side. Raises `InvalidInput` if the end is before the start."""
+    begin = None if start is None else read_moment(start)
+    until = None if end is None else read_moment(end, ends=True)
+    if days is not None:
+        if begin is not None or days < 1:
+            raise InvalidInput("give either start, or days as a number of at least 1")
+        try:
+            # The last moment of a day is not yet the next one.
+            begin = (until or datetime.now(UTC)) - timedelta(days=days, microseconds=-1)
+        except OverflowError:
+            raise InvalidInput(f"{days} days ago is before the year 1") from None
+    if begin is not None and until is not None and until < begin:
+        raise InvalidInput(f"the end, {until}, is before the start, {begin}")
+    return begin, until
 
 
 def timeseries_request(
@@ -153,23 +201,24 @@ class TimeseriesMethods(CatalogMethods):
         urn: str | Urn,
         aspect: str,
         *,
-        start: datetime | None = None,
-        end: datetime | None = None,
+        start: Moment | None = None,
+        end: Moment | None = None,
         limit: int | None = None,
         latest: bool = False,
         filter: Filter | None = None,
     ) -> Timeseries:
         """Return points of a timeseries aspect, oldest first, between two times, both inclusive.
 
-        `start` and `end` need a time zone. The server returns the newest points, at most `limit` or
-        10,000; with `latest` only the newest. `filter` has conditions on the points' own fields,
-        such as `partitionSpec.partition`, for equality. One request. Raises `InvalidInput` for a
-        time without a time zone.
+        `start` and `end` are times or days, also as texts; without a zone they are in UTC. The
+        server returns the newest points, at most `limit` or 10,000; with `latest` only the newest.
+        `filter` has conditions on the points' own fields, such as `partitionSpec.partition`, for
+        equality. One request. Raises `InvalidInput` for what is no time.
 
         Example: `cat.timeseries(urn, "datasetProfile", limit=1)`
         """
+        begin, until = read_range(start, end)
         request = timeseries_request(
-            Urn.parse(urn), aspect, start, end, limit, latest=latest, filter=filter
+            Urn.parse(urn), aspect, begin, until, limit, latest=latest, filter=filter
         )
         reply = await self._connection.ask(request)
         return parse_timeseries(reply.body, aspect, reply.as_of)
@@ -179,8 +228,8 @@ class TimeseriesMethods(CatalogMethods):
         urn: str | Urn,
         aspect: str,
         *,
-        start: datetime | None = None,
-        end: datetime | None = None,
+        start: Moment | None = None,
+        end: Moment | None = None,
         page_size: int = _MAX_POINTS,
         filter: Filter | None = None,
     ) -> AsyncGenerator[dict[str, Any], None]:
@@ -191,9 +240,10 @@ class TimeseriesMethods(CatalogMethods):
 
         Example: `list(cat.every_point(urn, "datasetProfile"))`
         """
+        begin, until = read_range(start, end)
         while True:
             series = await self.timeseries(
-                urn, aspect, start=start, end=end, limit=page_size, filter=filter
+                urn, aspect, start=begin, end=until, limit=page_size, filter=filter
             )
             newest_first = series.values[::-1]
             if not series.truncated or not newest_first:
@@ -209,41 +259,41 @@ class TimeseriesMethods(CatalogMethods):
                     f"{aspect} has more points with the same time than the server returns at once "
                     f"({series.limit}); filter them by partitionSpec.partition"
                 )
-            if end is not None and further >= end:
+            if until is not None and further >= until:
                 raise ServerFault(f"the server returned points of {aspect} after the requested end")
             for point in newest_first:
                 if point_millis(point) != oldest_millis:
                     yield point
-            end = further
+            until = further
 
     async def usage(
         self,
         urn: str | Urn,
         *,
-        start: datetime | None = None,
-        end: datetime | None = None,
+        start: Moment | None = None,
+        end: Moment | None = None,
         days: int | None = None,
     ) -> Timeseries:
         """Return the usage statistics of a dataset, chart or dashboard, oldest first.
 
-        Between `start` and `end`, or in the `days` days before `end` or now. `Timeseries.usage`
-        returns them typed. One request.
+        Between `start` and `end`, or in the `days` days before `end` or now; the times are given as
+        for `timeseries`. `Timeseries.usage` returns them typed. One request.
 
-        Example: `cat.usage(urn, days=30)`
+        Example: `cat.usage(urn, start="2026-11-01")`
         """
         target = Urn.parse(urn)
         aspect = f"{target.entity_type}UsageStatistics"
         if aspect not in self.registry.aspects:
             raise InvalidInput(f"there are no usage statistics of a {target.entity_type}")
-        begin = _begin(start, end, days)
-        return await self.timeseries(target, aspect, start=begin, end=end)
+        begin, until = read_range(start, end, days)
+        return await self.timeseries(target, aspect, start=begin, end=until)
 
     async def profiles(
         self,
         urn: str | Urn,
         *,
-        start: datetime | None = None,
-        end: datetime | None = None,
+        start: Moment | None = None,
+        end: Moment | None = None,
         days: int | None = None,
     ) -> Timeseries:
         """Return the profiles of a dataset, oldest first; the times are given as for `usage`.
@@ -252,8 +302,8 @@ class TimeseriesMethods(CatalogMethods):
 
         Example: `cat.profiles(urn, days=30)`
         """
-        begin = _begin(start, end, days)
-        return await self.timeseries(urn, "datasetProfile", start=begin, end=end)
+        begin, until = read_range(start, end, days)
+        return await self.timeseries(urn, "datasetProfile", start=begin, end=until)
 
     async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
         """Return the size, use and last change of those of the entities that are datasets.
@@ -285,14 +335,3 @@ class TimeseriesMethods(CatalogMethods):
             # The server has no measures, or another GraphQL schema.
             return {}
         return parse_measures(body, urns)
-
-
-def _begin(start: datetime | None, end: datetime | None, days: int | None) -> datetime | None:
-    if days is None:
-        return start
-    if start is not None or days < 1:
-        raise InvalidInput("give either start, or days as a number of at least 1")
-    try:
-        return (end or datetime.now(UTC)) - timedelta(days=days)
-    except OverflowError:
-        raise InvalidInput(f"{days} days ago is before the year 1") from None

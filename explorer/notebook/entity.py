@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime, timedelta
 from functools import cached_property, wraps
 from itertools import islice
 from typing import (
@@ -45,6 +44,7 @@ from explorer.client.records import (
     Version,
 )
 from explorer.client.search import MOST_COMPARED, only_named
+from explorer.client.timeseries import Moment, read_range
 from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault
 from explorer.metadata.aspects import Link, Owner
 from explorer.metadata.fieldpath import FieldPath
@@ -113,6 +113,7 @@ _T = TypeVar("_T")
 
 _MOST_KEPT = 1_000
 _MOST_DAYS = 36_500
+_USUAL_DAYS = 30
 
 
 class TextsSeen:
@@ -761,11 +762,20 @@ class EntityPage(ShownTable, read.Entity):
         entities = self.catalog.summaries(neighbours)
         return Relationships(edges, {urn: entity.name for urn, entity in entities.items()})
 
-    def usage(self, days: int | None = 30) -> UsageChart:
-        """Return its usage and users in the last `days`, or all. One request, one per hundred
-        names, and one more to find the newest usage if there is none in that time.
+    def usage(
+        self,
+        days: int | None = _USUAL_DAYS,
+        *,
+        start: Moment | None = None,
+        end: Moment | None = None,
+    ) -> UsageChart:
+        """Return its usage and users in the last `days`, from `start` on, up to `end`, or all.
 
-        Example: `orders.usage(days=7).top_users`
+        A time is a date, a datetime, a pandas Timestamp, or text; a date is a whole day, and
+        without a zone it is in UTC. One request, one per hundred names, and one more to find the
+        newest usage if there is none in that time.
+
+        Example: `orders.usage(start="2026-11-01").top_users`
         """
         if self.entity_type != "dataset":
             kind = singular(self.entity_type)
@@ -774,20 +784,28 @@ class EntityPage(ShownTable, read.Entity):
             raise InvalidInput(
                 f"only datasets have this chart; cat.usage(urn) reads that of a {kind}"
             )
-        window = self._window("datasetUsageStatistics", days)
+        window = self._window("datasetUsageStatistics", days, start, end)
         users = Urn.parse_all(users_of(window))
         names = {urn: summary.name for urn, summary in self.catalog.summaries(users).items()}
         return UsageChart(self.name, window, names, self)
 
-    def profile(self, days: int | None = 30) -> ProfileChart:
-        """Return its profiles of the last `days`, or all. Costs what `usage` costs.
+    def profile(
+        self,
+        days: int | None = _USUAL_DAYS,
+        *,
+        start: Moment | None = None,
+        end: Moment | None = None,
+    ) -> ProfileChart:
+        """Return its profiles of the last `days`, between two times, or all, given as for `usage`.
+        Costs what that costs.
 
         Example: `orders.profile(days=90)`
         """
         if self.entity_type != "dataset":
             kind = singular(self.entity_type)
             raise InvalidInput(f"only datasets have profiles; {self.name!r:.60} is a {kind}")
-        return ProfileChart(self.name, self._window("datasetProfile", days))
+        window = self._window("datasetProfile", days, start, end)
+        return ProfileChart(self.name, window)
 
     def describe(
         self, text: str, column: str | None = None, *, force: bool = False
@@ -945,7 +963,9 @@ class EntityPage(ShownTable, read.Entity):
     def _schema(self) -> SchemaTable:
         return schema_table(read.Entity(self.urn, self.aspects).schema, self.names)
 
-    def _window(self, aspect: str, days: object) -> Window:
+    def _window(
+        self, aspect: str, days: object, start: Moment | None, end: Moment | None
+    ) -> Window:
         if days is not None and not isinstance(days, int):
             raise InvalidInput(f"'days' must be a number, or None for all, not {days!r:.60}")
         if days is not None and days < 1:
@@ -954,13 +974,17 @@ class EntityPage(ShownTable, read.Entity):
             raise InvalidInput(
                 f"'days' must be at most {_MOST_DAYS:,}, or None for all, not {days}"
             )
-        start = None if days is None else datetime.now(UTC) - timedelta(days=days)
-        series = self.catalog.timeseries(self.urn, aspect, start=start)
+        if start is not None and days not in (None, _USUAL_DAYS):
+            raise InvalidInput("give either 'start' or 'days'")
+        begin, until = read_range(start, end, days if start is None else None)
+        series = self.catalog.timeseries(self.urn, aspect, start=begin, end=until)
         newest = None
-        if days is not None and not series.values:
+        if (begin or until) is not None and not series.values:
             last = self.catalog.timeseries(self.urn, aspect, limit=1).values
             newest = last[0].get("timestampMillis") if last else None
-        return Window(series, days, newest)
+        if start is None and end is None:
+            return Window(series, days, newest)
+        return Window(series, None, newest, begin, until)
 
     def parts(self) -> Iterator[Part]:
         """Yield what it shows, from top to bottom.

@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from datetime import time as clock_time
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from explorer.client.display import counted, moment
 from explorer.client.records import Timeseries
+from explorer.client.timeseries import Moment, read_moment
 from explorer.errors import InvalidInput
 from explorer.metadata.aspects import (
     DatasetProfile,
@@ -64,16 +66,21 @@ _MOST_QUERIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The points of a series in the last `days`, or all; `newest_millis` is the time of the newest
-    point if there is none in that range."""
+    """The points of a series in the last `days`, from `start` to `end`, or all; `newest_millis` is
+    the time of the newest point if there is none in that range."""
 
     series: Timeseries
     days: int | None
     newest_millis: int | None = None
+    start: datetime | None = None
+    end: datetime | None = None
 
     @property
     def words(self) -> str:
         """Return the time range in words."""
+        if self.start is not None or self.end is not None:
+            ends = (("from", self.start), ("to", self.end))
+            return " ".join(f"{word} {_day(at)}" for word, at in ends if at is not None)
         if self.days is None:
             return "ever"
         return "in the last day" if self.days == 1 else f"in the last {self.days:,} days"
@@ -89,11 +96,24 @@ class Window:
             yield Say(cut)
 
 
+def _day(at: datetime) -> str:
+    """Return a time in UTC, its day alone where it is the beginning or the end of one."""
+    in_utc = at.astimezone(UTC)
+    is_edge = in_utc.time() in (clock_time.min, clock_time.max)
+    return f"{in_utc:%Y-%m-%d}" if is_edge else f"{in_utc:%Y-%m-%d %H:%M} UTC"
+
+
 class UsageReader(Protocol):
     """What the usage of another range is read from: an entity."""
 
-    def usage(self, days: int | None = 30) -> "UsageChart":
-        """Return the usage in the last days, or all."""
+    def usage(
+        self,
+        days: int | None = 30,
+        *,
+        start: "Moment | None" = None,
+        end: "Moment | None" = None,
+    ) -> "UsageChart":
+        """Return the usage in the last days, between two times, or all."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,7 +228,11 @@ class UsageChart(ShownChart):
 
         if self.entity is None:
             raise InvalidInput("this usage was constructed by hand and has no catalog")
-        return UsageControls(self, self.entity.usage, self.window.days)
+        window, read = self.window, self.entity.usage
+        if window.start is None and window.end is None:
+            return UsageControls(self, read, window.days)
+        between = partial(read, start=window.start, end=window.end)
+        return UsageControls(self, read, between=(window.words, between))
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return its chart: queries and users over time, the most used columns, and the users."""
@@ -433,29 +457,28 @@ class ProfileChart(ShownChart):
         return histogram(self._profiles_with_values, column)
 
     def drift(
-        self, days: int = 7, *, since: datetime | None = None, until: datetime | None = None
+        self, days: int = 7, *, since: "Moment | None" = None, until: "Moment | None" = None
     ) -> "DriftChart":
         """Return the drift between two of these profiles, largest first. No request.
 
         The later is the newest, or the newest not after `until`. The earlier is the newest that is
-        so many days older, or not after `since`; where none is so old, the oldest there is.
-        Moments are aware ones. Raises `InvalidInput` for others.
+        so many days older, or not after `since`; where none is so old, the oldest there is. Times
+        are given as for `Catalog.timeseries`. Raises `InvalidInput` for what is no time.
         """
-        for bound in (since, until):
-            if bound is not None and bound.tzinfo is None:
-                raise InvalidInput("the datetime needs a time zone: datetime(…, tzinfo=UTC)")
+        end = None if until is None else read_moment(until, ends=True)
+        begin = None if since is None else read_moment(since, ends=True)
         if days < 1:
             raise InvalidInput("the number of days between two profiles must be at least 1")
         measurements = [
             measurement
             for measurement in self._profiles_with_values.measurements
-            if until is None or measurement[0] <= until
+            if end is None or measurement[0] <= end
         ]
         if len(measurements) < 2:
             return DriftChart(self.name, None, None)
         later = measurements[-1]
         try:
-            limit = later[0] - timedelta(days=days) if since is None else since
+            limit = later[0] - timedelta(days=days) if begin is None else begin
         except OverflowError:
             limit = measurements[0][0]
         older = [candidate for candidate in measurements[:-1] if candidate[0] <= limit]

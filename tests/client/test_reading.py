@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from uuid import uuid4
 
+import pandas as pd
 import pytest
 
 from explorer.errors import InvalidInput, NotFound, ServerFault
@@ -23,7 +24,6 @@ from explorer.views.timeseries import read_profiles, usage_of
 ORDERS = Urn.dataset("hive", "reading/of orders+ü")
 MARA = Urn.parse("urn:li:corpuser:mara")
 DAY = timedelta(days=1)
-LOCAL = datetime.fromisoformat("2024-01-01T00:00:00")
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -106,14 +106,49 @@ def test_points_are_read_between_two_moments_of_any_zone(client: Any) -> None:
     assert not series.truncated
 
 
-@pytest.mark.parametrize("bound", ["start", "end"])
-def test_a_moment_without_a_zone_is_refused_before_anything_is_asked(
-    client: Any, bound: str
+SECOND = FIRST + DAY
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        SECOND,
+        SECOND.astimezone(timezone(timedelta(hours=5))),
+        SECOND.replace(tzinfo=None),
+        SECOND.date(),
+        SECOND.date().isoformat(),
+        SECOND.isoformat(),
+        SECOND.astimezone(timezone(timedelta(hours=-8))).isoformat(),
+        pd.Timestamp(SECOND),
+        pd.Timestamp(SECOND).tz_convert("Asia/Kolkata"),
+        pd.Timestamp(SECOND).tz_localize(None),
+    ],
+    ids=repr,
+)
+def test_a_range_begins_at_any_kind_of_time(client: Any, start: Any) -> None:
+    series = client.timeseries(ORDERS, "datasetUsageStatistics", start=start)
+    assert series.usage()[0].at == SECOND
+    assert client.usage(ORDERS, start=start).values == series.values
+    # The whole day, also at its end.
+    one_day = client.usage(ORDERS, start=start, end=SECOND.date())
+    assert [point.at for point in one_day.usage()] == [SECOND]
+    assert client.usage(ORDERS, days=1, end=str(SECOND.date())).values == one_day.values
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({"start": "yesterday"}, "'yesterday' is no time; give a date or datetime"),
+        ({"end": 7}, "7 is no time"),
+        ({"start": pd.NaT}, "NaT is no time"),
+        ({"start": "2026-01-02", "end": "2026-01-01"}, "is before the start"),
+    ],
+)
+def test_what_is_no_range_is_refused_before_anything_is_asked(
+    client: Any, bounds: Any, words: str
 ) -> None:
-    with pytest.raises(InvalidInput, match="no time zone"):
-        client.timeseries(ORDERS, "datasetProfile", **{bound: LOCAL})
-    with pytest.raises(InvalidInput, match="no time zone"):
-        client.usage(ORDERS, days=1, end=LOCAL)
+    with pytest.raises(InvalidInput, match=words):
+        client.timeseries(ORDERS, "datasetProfile", **bounds)
 
 
 def test_the_latest_point_alone_and_those_of_a_partition(client: Any) -> None:

@@ -1,6 +1,6 @@
 """Use and profiles of a dataset, over time and by column, with what cannot be drawn said."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -239,8 +239,9 @@ def test_drift_compares_the_profiles_asked_for(read: Any) -> None:
     assert len(alone) == len(alone.df) == 0
     assert "there are no two profiles to compare" in read(alone).text
     assert alone.df.dtypes.to_dict() == shown.drift().df.dtypes.to_dict()
-    with pytest.raises(InvalidInput, match="time zone"):
-        shown.drift(since=datetime(2026, 3, 2))  # noqa: DTZ001
+    assert rows(shown.drift(since="2026-03-05", until=date(2026, 3, 7))) == [(103, 105)]
+    with pytest.raises(InvalidInput, match="'soon' is no time"):
+        shown.drift(since="soon")
     with pytest.raises(InvalidInput, match="at least 1"):
         shown.drift(days=0)
 

@@ -39,6 +39,31 @@ def test_a_range_is_read_and_drawn_and_known_to_python(controls: Any) -> None:
     assert "in the last 7 days" in repr(controls)
 
 
+def test_a_range_between_two_days_is_shown_and_can_be_left_and_chosen_again(cat: Catalog) -> None:
+    orders = cat.dataset(ORDERS)
+    days = orders.usage().df.index
+    first, last = days[-9], days[-3]
+    usage = orders.usage(start=first, end=last.date())
+    assert list(usage.df.index) == list(days[-9:-2])
+    words = f"from {first:%Y-%m-%d} to {last:%Y-%m-%d}"
+    assert words in repr(usage)
+    assert f"Usage of fct_orders, {words}" in str(usage.figure().layout.title.text)
+    controls = usage.controls()
+    assert controls.range.value == words
+    controls.range.value = "30 days"
+    assert controls.wait(120)
+    assert len(controls.usage) == 30
+    controls.range.value = words
+    assert controls.wait(120)
+    assert list(controls.usage.df.index) == list(usage.df.index)
+    controls.close()
+    profiles = orders.profile(start=str(first.date()), end=str(last.date()))
+    assert len(profiles) == 7
+    assert words in repr(profiles)
+    with pytest.raises(InvalidInput, match="either 'start' or 'days'"):
+        orders.usage(7, start=first)
+
+
 def test_a_measure_is_drawn_without_a_request(controls: Any) -> None:
     asked: list[Any] = []
     controls.usage.entity.catalog.watch(asked.append)

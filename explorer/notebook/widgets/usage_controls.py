@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from uuid import uuid4
 
@@ -63,20 +64,31 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: 
     """
 
     def __init__(
-        self, usage: _UsageT, read: "Callable[[int | None], _UsageT]", last_days: int | None
+        self,
+        usage: _UsageT,
+        read: "Callable[[int | None], _UsageT]",
+        last_days: int | None = None,
+        between: "tuple[str, Callable[[], _UsageT]] | None" = None,
     ) -> None:
-        """Start with the usage of the last days; `read`, which reads that of others, is not called
-        before a range is chosen."""
-        self._usage, self._read_usage = usage, read
+        """Start with the usage of the last days, or `between` two times, given in words and with
+        what reads that again; `read`, which reads other days, is not called before a range is
+        chosen."""
+        self._usage = usage
         self._lock = threading.Condition()
         self._requested, self._answered = 0, 0
-        ranges = dict(_RANGES)
-        if last_days is not None and last_days not in ranges.values():
-            ranges = {f"{last_days:,} days": last_days, **ranges}
-        self._ranges = ranges
-        range_name = next(name for name, days in ranges.items() if days == last_days)
+        days_by_name = dict(_RANGES)
+        if last_days is not None and last_days not in days_by_name.values():
+            days_by_name = {f"{last_days:,} days": last_days, **days_by_name}
+        range_name = next(name for name, days in days_by_name.items() if days == last_days)
+        ranges = {name: partial(read, days) for name, days in days_by_name.items()}
+        self._ranges: Mapping[str, Callable[[], _UsageT]] = ranges
+        if between is not None:
+            range_name, _ = between
+            self._ranges = dict([between]) | ranges
         self.range = ipywidgets.ToggleButtons(
-            options=list(ranges), value=range_name, tooltips=[f"use of {name}" for name in ranges]
+            options=list(self._ranges),
+            value=range_name,
+            tooltips=[f"use of {name}" for name in self._ranges],
         )
         # As wide as their words.
         self.range.style.button_width = "auto"
@@ -114,10 +126,10 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: 
             target=self._read_range, args=(number, self._ranges[name]), name="catalog-usage"
         ).start()
 
-    def _read_range(self, number: int, days: int | None) -> None:
+    def _read_range(self, number: int, read: "Callable[[], _UsageT]") -> None:
         chart, status = None, ""
         try:
-            chart = self._read_usage(days)
+            chart = read()
         except CatalogError as error:
             status = line(str(error), _LONGEST_SENTENCE)
         # The outermost edge: no other code would show an unexpected exception.
