@@ -66,6 +66,32 @@ def format_options(
     return with_forms
 
 
+def budget_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add `--budget` and `--cursor`, which make `--json` print a page of a document that fits so
+    many tokens. Stands above `format_options`."""
+
+    @click.option(
+        "--budget",
+        type=click.IntRange(1),
+        metavar="TOKENS",
+        help="With --json, print at most so many tokens, and how to go on.",
+    )
+    @click.option("--cursor", type=WORDS, help="With --budget, continue from here.")
+    @wraps(command)
+    def with_budget(
+        *args: object, budget: int | None, cursor: str | None, **kwargs: object
+    ) -> None:
+        if (budget or cursor) and not (budget and kwargs.get("as_json")):
+            raise click.UsageError("--budget needs --json, and --cursor needs --budget")
+        if budget:
+            from explorer.cli.output import PAGE_OF_JSON
+
+            click.get_current_context().meta[PAGE_OF_JSON] = (budget, cursor or "")
+        command(*args, **kwargs)
+
+    return with_budget
+
+
 _NUMBERS: Final = {2: "two", 3: "three"}
 
 

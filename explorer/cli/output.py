@@ -163,12 +163,12 @@ def confirm(catalog: "Catalog", question: str, *, default: bool = False) -> bool
     )
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON value to standard output, indented, as UTF-8.
+def print_json(value: Any, *, is_indented: bool = True) -> None:
+    """Print one JSON value to standard output, as UTF-8.
 
     Characters that a terminal would interpret are escaped; parsing returns exactly `value`.
     """
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 if is_indented else None)
     sys.stdout.buffer.write(escape_json(text) + b"\n")
     sys.stdout.buffer.flush()
 
@@ -347,7 +347,7 @@ def show(
     table = view.table or Table((), ())
     match form:
         case "json":
-            print_json(_json_document(view, table))
+            _print_document(_json_document(view, table))
         case "csv":
             print_exactly(to_csv(table) if view.table else "")
         case "urns" if view.urns is not None:
@@ -363,6 +363,30 @@ def show(
         show_notes(view.remarks)
     if form != "json" or not view.is_complete:
         show_notes(view.notes)
+
+
+def _print_document(document: Any) -> None:
+    """Print the page of a document that `--budget` and `--cursor` ask for, else all of it."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    chosen = context.meta.get(PAGE_OF_JSON) if context is not None else None
+    if chosen is None:
+        print_json(document)
+        return
+    from explorer.views.budget import check_budget, page_of
+
+    budget, cursor = chosen
+    how = "the same command with --cursor CURSOR"
+    whole = {"rows": document} if isinstance(document, list) else document
+    page = page_of(whole, check_budget(budget), cursor, how=how, whole=_CUT)
+    print_json(page, is_indented=False)
+
+
+PAGE_OF_JSON: Final = "explorer.page_of_json"
+"""The key in the context of a command under which its budget of tokens and its cursor are."""
+
+_CUT: Final = "without --budget, no text is cut"
 
 
 def _json_document(view: Report, table: Table) -> Any:

@@ -38,6 +38,22 @@ def test_where_there_is_room_a_hit_is_one_line(shop: Run) -> None:
     assert "field" in row
 
 
+def test_json_of_a_budget_says_what_is_left_and_goes_on(shop: Run) -> None:
+    command = ("schema", ORDERS, "--json", "--budget", "400")
+    ran = shop(*command)
+    columns = ran.json["columns"]
+    while "left" in ran.json:
+        assert len(ran.out.encode()) <= 400 * 3 + 1
+        assert ran.json["left"]["how"] == "the same command with --cursor CURSOR"
+        ran = shop(*command, "--cursor", ran.json["left"]["cursor"])
+        columns += ran.json["columns"]
+    whole = shop("schema", ORDERS, "--json").json["columns"]
+    assert [column["path"] for column in columns] == [column["path"] for column in whole]
+    assert shop("schema", ORDERS, "--budget", "400").code == 2
+    assert "a budget is from" in shop("schema", ORDERS, "--json", "--budget", "4").err
+    assert shop("search", "--json", "--budget", "900").json["hits"]
+
+
 def test_a_search_for_scripts_is_json_or_urns(shop: Run) -> None:
     found = shop("search", "orders", "--entity", "dataset", "--json").json
     (hit,) = [hit for hit in found["hits"] if hit["urn"] == ORDERS]

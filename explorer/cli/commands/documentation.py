@@ -21,6 +21,7 @@ from explorer.cli.options import (
     DatasetChoice,
     OutputFormat,
     Target,
+    budget_options,
     catalog_options,
     dataset_options,
     format_options,
@@ -235,6 +236,7 @@ The trend
     type=click.Choice(("day", "week")),
     help="With --trend, the interval between values.  [default: day]",
 )
+@budget_options
 @format_options("json", "csv")
 @catalog_options
 def coverage(
@@ -348,6 +350,7 @@ An item without a column is the table itself.
     show_default=True,
     help="Number of days of usage to count.",
 )
+@budget_options
 @format_options("json", "csv", "urns", urns="Print only the URNs of the datasets, each once.")
 @catalog_options
 def worklist(
@@ -435,6 +438,7 @@ catalog; the terminal app and notebooks use the same one.
     show_default=True,
     help="Number of entities to read, the most recently changed first.",
 )
+@budget_options
 @format_options("json", "csv", "urns", urns="Print only the URNs of changed entities, each once.")
 @catalog_options
 def changes(

@@ -12,6 +12,7 @@ from explorer.cli.options import (
     OutputFormat,
     Period,
     Target,
+    budget_options,
     catalog_options,
     format_options,
     period_options,
@@ -109,6 +110,7 @@ domains, typeNames, name and many more.
     is_flag=True,
     help="Explain each result: its score, and the matched fields with their weights.",
 )
+@budget_options
 @format_options("urns", "json", "csv")
 @catalog_options
 def search(
@@ -178,6 +180,7 @@ of a folder is written \\/.
     help="Maximum number of entries.  [default: those that fit the terminal, else 1,000]",
 )
 @click.option("--all", "everything", is_flag=True, help="Show all entries.")
+@budget_options
 @format_options("urns", "json", "csv")
 @catalog_options
 def browse(
@@ -319,6 +322,7 @@ In JSON and CSV, `path` is the exact field path of a column and `name` its simpl
     type=click.IntRange(0),
     help="Show this version of the schema; 0 is the latest, 1 the oldest.",
 )
+@budget_options
 @format_options("json", "csv")
 @catalog_options
 def schema(
@@ -390,6 +394,7 @@ Days are in UTC. Days without measurements are left out.
     show_default=True,
     help="Number of users, columns and queries to list; JSON always has all of them.",
 )
+@budget_options
 @format_options("json", "csv")
 @catalog_options
 def usage(
@@ -436,6 +441,7 @@ JSON and CSV have the values exactly as they were profiled.
     help="Show the statistics of this column over time.",
 )
 @period_options(None)
+@budget_options
 @format_options("json", "csv")
 @catalog_options
 def profile_stats(
@@ -517,6 +523,7 @@ Version 0 is the latest, 1 the oldest. To compare two versions, use catalog diff
     show_default=True,
     help="Maximum number of changes.",
 )
+@budget_options
 @format_options("json", "csv")
 @catalog_options
 def history(
@@ -586,6 +593,7 @@ To see earlier descriptions of a column, use catalog history URN --column PATH.
 
 @FIND.command(epilog=_BLAME_EPILOG)
 @options.entity
+@budget_options
 @format_options("json", "csv")
 @catalog_options
 def blame(target: Target, urn: str, shown_as: OutputFormat | None) -> None:

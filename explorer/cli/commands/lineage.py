@@ -12,6 +12,7 @@ from explorer.cli.options import (
     WORDS,
     OutputFormat,
     Target,
+    budget_options,
     catalog_options,
     filter_option,
     format_options,
@@ -105,6 +106,7 @@ that of the window with the most.
     is_flag=True,
     help="Print a GitHub workflow that comments on pull requests, and exit.",
 )
+@budget_options
 @format_options("json", "csv", "urns")
 @catalog_options
 def impact(
@@ -279,6 +281,7 @@ The exit code is 1 if there is no path.
     show_default=True,
     help="Maximum number of paths.",
 )
+@budget_options
 @format_options("json", "urns", urns="Print the URNs along the first path, one per line.")
 @catalog_options
 def path(
@@ -352,6 +355,7 @@ entities that refer to it.
     type=click.IntRange(1),
     help="Maximum number of entities per relationship.  [default: 20; all in JSON, CSV and URNs]",
 )
+@budget_options
 @format_options("json", "csv", "urns")
 @catalog_options
 def relationships(

@@ -1,0 +1,220 @@
+"""A document that fits a budget of tokens: a page of it, and how to read the rest.
+
+What is read by a language model is paid for by the token, and a model forgets what is far back in a
+long text. A page has as many entries of a document as fit, in their order, which is that of their
+importance; it says how many are left, and a cursor continues behind the last one. Every entry is on
+exactly one page. A text in an entry of a list may be cut, and says so; the document of a text is a
+list of its pieces, so that its pages have all of it.
+"""
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from explorer.client.display import block, line
+from explorer.errors import InvalidInput
+
+BYTES_PER_TOKEN: Final = 3
+"""How many bytes of UTF-8 count as a token. English has about four to a token, and JSON with URNs
+about three, so that an answer has rather fewer tokens than are counted."""
+
+DEFAULT_TOKENS: Final = 4_000
+LEAST_TOKENS: Final = 400
+MOST_TOKENS: Final = 100_000
+
+LEFT: Final = "left"
+"""The key under which a page says what is left, and how to get it."""
+
+CUT: Final = "cut"
+"""The key under which a page says how a text that it cut is read."""
+
+END: Final = "end"
+"""The cursor at the end of a document of which more can be read."""
+
+_LONGEST_TEXT: Final = 1_200
+_SHORTEST_TEXT: Final = 40
+_PIECE: Final = 120
+
+_Place: TypeAlias = tuple[str, ...]
+
+
+def count_tokens(text: str | bytes) -> int:
+    """Return the number of tokens that a text counts as."""
+    encoded = text.encode() if isinstance(text, str) else text
+    return -(-len(encoded) // BYTES_PER_TOKEN)
+
+
+def check_budget(tokens: int | None) -> int:
+    """Return a budget, by default `DEFAULT_TOKENS`. Raises `InvalidInput` for one that no answer
+    keeps."""
+    if tokens is None:
+        return DEFAULT_TOKENS
+    if not LEAST_TOKENS <= tokens <= MOST_TOKENS:
+        raise InvalidInput(f"a budget is from {LEAST_TOKENS:,} to {MOST_TOKENS:,} tokens")
+    return tokens
+
+
+def text_pieces(text: str) -> list[str]:
+    """Return a text as the entries of a list, none of which is cut; joined they are the text."""
+    clean = block(text, len(text))
+    return [clean[at : at + _PIECE] for at in range(0, len(clean), _PIECE)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A value at a place of a document, or an element of the list there."""
+
+    place: _Place
+    value: Any
+    is_element: bool
+
+    def add_to(self, page: dict[str, Any]) -> None:
+        """Put the entry into a page."""
+        *parents, last = self.place
+        for key in parents:
+            page = page.setdefault(key, {})
+        if self.is_element:
+            page.setdefault(last, []).append(self.value)
+        else:
+            page[last] = self.value
+
+    def remove_from(self, page: dict[str, Any]) -> None:
+        """Take the entry, the last one, out of a page."""
+        *parents, last = self.place
+        for key in parents:
+            page = page[key]
+        if self.is_element:
+            page[last].pop()
+        else:
+            del page[last]
+
+
+def _entries(document: Mapping[str, Any], place: _Place = ()) -> Iterator[_Entry]:
+    for key, value in document.items():
+        here = (*place, line(str(key)))
+        if isinstance(value, Mapping) and value:
+            yield from _entries(value, here)
+        elif isinstance(value, list | tuple) and value:
+            yield from (_Entry(here, _clean(element), is_element=True) for element in value)
+        else:
+            yield _Entry(here, _clean(value), is_element=False)
+
+
+def _clean(value: Any) -> Any:
+    """Return a value without characters that are not shown, and without what is empty in it."""
+    if isinstance(value, str):
+        return block(value, len(value))
+    if isinstance(value, Mapping):
+        cleaned = {line(str(key)): _clean(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in cleaned.items() if inner not in (None, "", [], {})}
+    if isinstance(value, list | tuple):
+        return [_clean(element) for element in value]
+    return value
+
+
+def _shorten(value: Any, longest: int) -> Any:
+    """Return a value whose texts have at most so many characters, each with how many it lacks."""
+    if isinstance(value, str) and len(value) > longest:
+        return f"{value[:longest]}… {len(value) - longest:,} more characters"
+    if isinstance(value, Mapping):
+        return {key: _shorten(inner, longest) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_shorten(element, longest) for element in value]
+    return value
+
+
+def _mark_of(entry: _Entry) -> str:
+    return f"{zlib.crc32(_encode([entry.place, entry.value])):08x}"
+
+
+def _encode(value: Any) -> bytes:
+    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _size(value: Any) -> int:
+    return count_tokens(_encode(value))
+
+
+def page_of(
+    document: Mapping[str, Any],
+    tokens: int = DEFAULT_TOKENS,
+    cursor: str = "",
+    *,
+    always: Mapping[str, Any] | None = None,
+    further: int = 0,
+    how: str = "call again with this cursor",
+    whole: str = "",
+) -> dict[str, Any]:
+    """Return the page of a document that begins at a cursor, and fits so many tokens.
+
+    `always` is on every page. `further` elements of the last list are not in the document, but are
+    read when its end is reached; the cursor there is `END`. `how` says what a cursor is given to,
+    and `whole` how a text that was cut is read. Raises `InvalidInput` for a cursor of another
+    document, or if the document has changed before it since.
+    """
+    entries = list(_entries(document))
+    start = _start_of(entries, cursor)
+    page: dict[str, Any] = dict(always or {})
+    # What is said at the end has its room kept free.
+    room = tokens - _size(page) - _size([LEFT, _left(entries, start, further, how), CUT, whole])
+    taken, size, is_cut = start, 0, False
+    for entry in entries[start:]:
+        value = _shorten(entry.value, _LONGEST_TEXT)
+        cost = _size(value) + 1 + (0 if entry.is_element else _size(entry.place))
+        if size + cost > room:
+            if taken > start:
+                break
+            value = _fit(entry.value, room)
+        _Entry(entry.place, value, entry.is_element).add_to(page)
+        is_cut = is_cut or value != entry.value
+        size += cost
+        taken += 1
+    if is_cut and whole:
+        page[CUT] = whole
+    while taken > start + 1 and _size(page) + _size(_left(entries, taken, further, how)) > tokens:
+        taken -= 1
+        entries[taken].remove_from(page)
+    left = _left(entries, taken, further, how)
+    return page | ({LEFT: left} if left else {})
+
+
+def _fit(value: Any, tokens: int) -> Any:
+    """Return a value whose texts are cut until it has so many tokens."""
+    longest = _LONGEST_TEXT
+    while longest > _SHORTEST_TEXT and _size(_shorten(value, longest)) > tokens:
+        longest //= 2
+    return _shorten(value, longest)
+
+
+def _start_of(entries: Sequence[_Entry], cursor: str) -> int:
+    if not cursor:
+        return 0
+    number, _, mark = cursor.partition("-")
+    at = int(number) if number.isdecimal() else 0
+    if not mark or not 0 < at <= len(entries) or _mark_of(entries[at - 1]) != mark:
+        raise InvalidInput(
+            "the cursor is not of this answer, or what is before it has changed since: ask again "
+            "without a cursor"
+        )
+    return at
+
+
+def _left(entries: Sequence[_Entry], taken: int, further: int, how: str) -> dict[str, Any]:
+    """Return what is left behind some entries, and how to get it; empty if nothing is."""
+    counts: dict[str, int] = {}
+    for entry in entries[taken:]:
+        name = ".".join(entry.place)
+        counts[name] = counts.get(name, 0) + 1
+    if further:
+        name = ".".join(entries[-1].place) if entries else "results"
+        counts[name] = counts.get(name, 0) + further
+    if not counts:
+        return {}
+    if taken == len(entries):
+        mark = END
+    else:
+        mark = f"{taken}-{_mark_of(entries[taken - 1])}" if taken else ""
+    return {"count": counts, "cursor": mark, "how": how}
