@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from explorer.client.journal import one_save
@@ -30,6 +31,7 @@ from explorer.stewardship.proposals import (
     withdraw_changeset,
 )
 from explorer.stewardship.staging import (
+    Agent,
     StagedChangeset,
     StagedEdit,
     changeset_files,
@@ -159,15 +161,33 @@ class ChangesetsSession(ListSession[ChangesetsState]):
 
     @action("Put changes aside, to be reviewed before they are written")
     async def stage(
-        self, edits: Iterable[StagedEdit], title: str, path: Path | None = None
+        self,
+        edits: Iterable[StagedEdit],
+        title: str,
+        path: Path | None = None,
+        *,
+        agent: Agent | None = None,
     ) -> StagedChangeset:
         """Return a new changeset of edits; see `AsyncStewardship.stage`."""
-        return await self._stage(edits, title, path)
+        return await self._stage(edits, title, path, agent)
 
     async def _stage(
-        self, edits: Iterable[StagedEdit], title: str, path: Path | None = None
+        self,
+        edits: Iterable[StagedEdit],
+        title: str,
+        path: Path | None = None,
+        agent: Agent | None = None,
     ) -> StagedChangeset:
-        return await AsyncStewardship(self.catalog).stage(edits, title, path)
+        return await AsyncStewardship(self.catalog).stage(edits, title, path, agent=agent)
+
+    @action("Propose changes, which others review before they are written")
+    async def propose(self, edits: Iterable[StagedEdit], title: str, agent: Agent) -> Urn:
+        """Return the URN on the server of a new changeset of edits by an agent, of which this
+        machine keeps nothing. Raises as `share_changeset` and `AsyncStewardship.stage`."""
+        with TemporaryDirectory() as directory:
+            path = Path(directory) / "proposal"
+            changeset = await self._stage(edits, title, path, agent)
+            return await share_changeset(self.catalog, changeset)
 
     @action("Give columns of one name one text, after a review")
     async def stage_concept(

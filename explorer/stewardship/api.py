@@ -63,7 +63,7 @@ from explorer.stewardship.provenance import (
     refresh_propagated,
     take_back_propagated,
 )
-from explorer.stewardship.staging import StagedChangeset, StagedEdit, new_path
+from explorer.stewardship.staging import Agent, StagedChangeset, StagedEdit, new_path
 from explorer.stewardship.worklist import Worklist, ask_worklist, read_worklist
 
 if TYPE_CHECKING:
@@ -121,10 +121,15 @@ class AsyncStewardship:
     dbt_edits = of_catalog(read_project_edits)
 
     async def stage(
-        self, edits: Iterable[StagedEdit], title: str, path: "str | PathLike[str] | None" = None
+        self,
+        edits: Iterable[StagedEdit],
+        title: str,
+        path: "str | PathLike[str] | None" = None,
+        *,
+        agent: Agent | None = None,
     ) -> StagedChangeset:
         """Create a changeset of these edits in a new file and return it, proposed by the current
-        user.
+        user, or by an agent for that user.
 
         The file is `path`, or one in the directory of changesets that is named after the title. One
         request. Raises what `StagedChangeset.create` raises.
@@ -140,6 +145,7 @@ class AsyncStewardship:
             server=self._catalog.address,
             proposed_by=str(user) if user is not None else "",
             catalog=(await self._catalog.abilities()).catalog_id,
+            agent=agent,
         )
 
     async def import_changeset(self, changeset: StagedChangeset) -> StagedChangeset:

@@ -15,8 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from explorer.client.connection import KnownCatalog
 from explorer.client.transport import REFUSALS
@@ -34,6 +38,7 @@ from explorer.metadata.proposal import Proposal, millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.staging import (
     STATES,
+    Agent,
     ReviewState,
     SharedNote,
     StagedChangeset,
@@ -73,7 +78,7 @@ class SharedChangeset:
     """A changeset stored on the server.
 
     `counts` is the number of edits in each state that occurs, as of when somebody last sent
-    decisions.
+    decisions. `agent` is the agent that proposed it for the user, `None` for a person.
     """
 
     urn: Urn
@@ -82,6 +87,7 @@ class SharedChangeset:
     at: datetime
     edits: int
     counts: dict[ReviewState, int] = field(default_factory=dict)
+    agent: Agent | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +241,19 @@ async def fetch_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChan
         with suppress(Unreachable):
             await sync_changeset(catalog, changeset)
         return changeset
+    return await _copy_changeset(catalog, target, path)
+
+
+async def look_at_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChangeset:
+    """Return a changeset of the server as it is now, without a file that it could be changed in.
+    Requests and errors as for the first call of `fetch_changeset`."""
+    target = changeset_urn(urn)
+    with TemporaryDirectory() as directory:
+        return await _copy_changeset(catalog, target, Path(directory) / target.name)
+
+
+async def _copy_changeset(catalog: "AsyncCatalog", target: Urn, path: Path) -> StagedChangeset:
+    key = server_key(catalog)
     await _check_supported(catalog)
     offset, info, notes = await _read_changeset(catalog, target)
     edits = [note.line for note in notes if note.id.startswith("edit-")]
@@ -250,6 +269,7 @@ async def fetch_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChan
         version=_number(info.get("version")),
         held_by=key,
         catalog=(await catalog.abilities()).catalog_id,
+        agent=_agent(info.get("agent")),
     )
     try:
         changeset = await asyncio.to_thread(copy, path, edits)
@@ -453,8 +473,16 @@ async def _send(catalog: "AsyncCatalog", proposals: "Iterable[Proposal]") -> Non
         raise InvalidInput(f"the server refuses this changeset: {report.refused[0].reason}")
 
 
+def _agent(value: Any) -> Agent | None:
+    try:
+        return msgspec.convert(value, Agent | None)
+    except msgspec.ValidationError:
+        return None
+
+
 def _info(changeset: StagedChangeset) -> dict[str, Any]:
-    return {
+    agent = {} if changeset.agent is None else {"agent": msgspec.to_builtins(changeset.agent)}
+    return agent | {
         "title": changeset.title,
         "server": changeset.server,
         "proposedBy": changeset.proposed_by,
@@ -481,6 +509,7 @@ def _to_shared_changeset(urn: Urn, entity: "Entity") -> SharedChangeset:
         _moment(info.get("atMillis")),
         edits,
         {state: count for state, count in counts.items() if count} or {"open": edits},
+        _agent(info.get("agent")),
     )
 
 

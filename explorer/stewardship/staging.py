@@ -72,6 +72,20 @@ class TextSource(msgspec.Struct, frozen=True, omit_defaults=True):
     agreeing: int = 1
 
 
+class Agent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The agent that proposed a changeset, as it calls itself, with its version and its model."""
+
+    name: str
+    version: str = ""
+    model: str = ""
+
+    @property
+    def label(self) -> str:
+        """The agent in words: `claude-code 2.1 (opus-5)`."""
+        model = f"({self.model})" if self.model else ""
+        return " ".join(filter(None, (self.name, self.version, model)))
+
+
 class StagedEdit(msgspec.Struct, frozen=True, omit_defaults=True):
     """One proposed edit of an entity, or of its column with the field path `column`.
 
@@ -82,6 +96,7 @@ class StagedEdit(msgspec.Struct, frozen=True, omit_defaults=True):
     `deprecation_text`. For links `before` are those to the same addresses, one on each line. `name`
     is the entity's display name, `ingested` the ingested description, `creates` the tags in `add`
     that are created if they do not exist, and `label_names` the display names of labels by URN.
+    `why` is the reason that an agent gave.
     """
 
     urn: str
@@ -96,6 +111,7 @@ class StagedEdit(msgspec.Struct, frozen=True, omit_defaults=True):
     sources: tuple[TextSource, ...] = ()
     creates: tuple[str, ...] = ()
     label_names: dict[str, str] = msgspec.field(default_factory=dict, name="called")
+    why: str = ""
 
     @property
     def place(self) -> tuple[str, str | None, StagedKind]:
@@ -126,6 +142,7 @@ class _Header(msgspec.Struct, frozen=True, omit_defaults=True, tag="changeset"):
     format: str = _FORMAT
     version: int = _VERSION
     catalog: str = ""
+    agent: Agent | None = None
 
 
 class _Staged(msgspec.Struct, frozen=True, omit_defaults=True, tag="edit"):
@@ -300,6 +317,7 @@ class StagedChangeset:
         server: str,
         proposed_by: str,
         catalog: str = "",
+        agent: Agent | None = None,
         progress: "Callable[[int], None] | None" = None,
     ) -> "StagedChangeset":
         """Create a changeset in a new file. Blocks.
@@ -311,7 +329,9 @@ class StagedChangeset:
         if not staged:
             raise InvalidInput("there is nothing to stage")
         header = _Header(
-            os.urandom(8).hex(), title, server, proposed_by, datetime.now(UTC), catalog=catalog
+            *(os.urandom(8).hex(), title, server, proposed_by, datetime.now(UTC)),
+            catalog=catalog,
+            agent=agent,
         )
         numbered = dict(enumerate(staged, 1))
         return cls._write(path, header, numbered, progress=progress)
@@ -330,6 +350,7 @@ class StagedChangeset:
         version: int,
         held_by: str,
         catalog: str = "",
+        agent: Agent | None = None,
     ) -> "StagedChangeset":
         """Create a new file with a changeset from the server `held_by`, whose catalog has the id
         `catalog`. Blocks.
@@ -339,7 +360,7 @@ class StagedChangeset:
         """
         if version > _VERSION:
             raise InvalidInput(f"{changeset_id} is from a newer version; upgrade this program")
-        header = _Header(changeset_id, title, server, proposed_by, at, catalog=catalog)
+        header = _Header(changeset_id, title, server, proposed_by, at, catalog=catalog, agent=agent)
         edits_by_number: dict[int, StagedEdit] = {}
         for text in edits:
             line = _read_line(text)
@@ -471,6 +492,11 @@ class StagedChangeset:
     def proposed_by(self) -> str:
         """The user who created the changeset."""
         return self._header.proposed_by
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent that proposed it on behalf of the user; `None` for a person."""
+        return self._header.agent
 
     @property
     def at(self) -> datetime:

@@ -1276,6 +1276,61 @@ def proposals_report(queue: "Sequence[SharedChangeset]") -> Report:
     return Report(proposals_table(queue), remarks=(remark,))
 
 
+@dataclass(frozen=True, slots=True)
+class AgentRecord:
+    """What an agent proposed with one model, and what people made of it: the numbers of changesets
+    and of edits, of those not decided, refused, and accepted, of which some may have failed."""
+
+    agent: str
+    model: str
+    changesets: int
+    edits: int
+    open: int
+    refused: int
+    accepted: int
+
+    @property
+    def share(self) -> str:
+        """The share of the decided edits that were accepted; empty if none is decided."""
+        decided = self.refused + self.accepted
+        return f"{self.accepted / decided:.0%}" if decided else ""
+
+
+def agent_records(queue: "Iterable[SharedChangeset]") -> tuple[AgentRecord, ...]:
+    """Return what agents proposed, by agent and model, those with most edits first."""
+    by_agent: dict[tuple[str, str], list[SharedChangeset]] = {}
+    for changeset in queue:
+        if changeset.agent is not None:
+            key = (changeset.agent.name, changeset.agent.model)
+            by_agent.setdefault(key, []).append(changeset)
+
+    def count(changesets: "Sequence[SharedChangeset]", *states: "ReviewState") -> int:
+        return sum(_count_in(state, changeset) for changeset in changesets for state in states)
+
+    records = [
+        AgentRecord(
+            *(agent, model, len(changesets), sum(changeset.edits for changeset in changesets)),
+            *(count(changesets, "open"), count(changesets, "refused")),
+            count(changesets, "accepted", "applied", "failed"),
+        )
+        for (agent, model), changesets in by_agent.items()
+    ]
+    return tuple(sorted(records, key=lambda record: (-record.edits, record.agent, record.model)))
+
+
+def agents_report(queue: "Iterable[SharedChangeset]") -> Report:
+    """Return what agents proposed and how much of it was accepted."""
+    columns = (
+        TableColumn("agent", folds=True, style="bold"),
+        TableColumn("model", folds=True),
+        *attributes("changesets", "edits", "open", "refused", "accepted", dtype="int64"),
+        TableColumn("share", "accepted of decided"),
+    )
+    table = Table.from_records(agent_records(queue), columns, "Agents")
+    none = "no agent has proposed anything; catalog mcp --print-config says how one is connected"
+    return Report(table, remarks=() if table.rows else (none,))
+
+
 def shared_report(changeset: "StagedChangeset", urn: Urn) -> Report:
     """Return the number of edits shared, and the command that reviews them."""
     count = len(changeset.items)
