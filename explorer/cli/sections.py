@@ -9,7 +9,7 @@ import click
 # Those that are used most come first: a command is looked for in one module after another.
 _MODULES: Final = (
     *(".entities", ".edits", ".documentation", ".lineage", ".sources", ".maintenance"),
-    *(".profile", ".server", "..shell_completion"),
+    *(".agents", ".profile", ".server", "..shell_completion"),
 )
 
 
@@ -52,11 +52,12 @@ EXPLORE: Final = Section("Explore lineage and relationships", "lineage")
 BRING_IN: Final = Section("Bring in your own data")
 EDIT: Final = Section("Edit", "describe")
 MAINTAIN: Final = Section("Maintain documentation")
+AGENTS: Final = Section("Let agents use the catalog", "mcp")
 CONFIGURE: Final = Section("Configure servers", "login")
 RUN: Final = Section("Run and maintain a catalog", "serve", "token", "audit")
 SHELL: Final = Section("Shell")
 
-_SECTIONS: Final = (FIND, EXPLORE, BRING_IN, EDIT, MAINTAIN, CONFIGURE, RUN, SHELL)
+_SECTIONS: Final = (FIND, EXPLORE, BRING_IN, EDIT, MAINTAIN, AGENTS, CONFIGURE, RUN, SHELL)
 
 
 def sections() -> tuple[Section, ...]:

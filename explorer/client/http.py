@@ -79,6 +79,11 @@ class HttpTransport:
             timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)
         ).as_dict()
 
+    @classmethod
+    def in_process(cls, address: str, app: Any) -> "HttpTransport":
+        """Return a transport to an ASGI application in this process, as if it had an address."""
+        return cls(address, carrier=httpx.ASGITransport(app))
+
     async def send(self, request: Request) -> Answer:
         """Send a request once and return the answer.
 

@@ -17,6 +17,7 @@ from explorer.version import __version__
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+    from starlette.types import ASGIApp
 
     from explorer.metadata.proposal import Proposal
     from explorer.metadata.registry import Registry
@@ -56,6 +57,7 @@ def serve(
     requests_per_minute: float | None = None,
     openlineage_instances: Sequence[str] = (),
     keep_audit_days: int | None = 365,
+    agents: "Callable[[ASGIApp], ASGIApp] | None" = None,
 ) -> None:
     """Serve a data directory over TCP until a signal stops the process.
 
@@ -79,7 +81,7 @@ def serve(
     With `log_format` every request is logged to standard error. `retention` limits how much of the
     past is kept, see `CatalogEngine.keep`. `requests_per_minute` limits the requests of each token.
     `openlineage_instances` are the platform instances of namespaces, as `Instances.parse` reads
-    them.
+    them. `agents` makes the application at `/mcp`, see `explorer.server.app.Service`.
     The audit log, of changes and refused requests, is kept for `keep_audit_days`, or forever if
     that is `None`.
 
@@ -142,6 +144,7 @@ def serve(
                     audit=audit,
                     sign_in=None if oidc is None else oidc.offer(),
                     instances=instances,
+                    agents=agents,
                 )
                 run(service, listener, ready=ready, leaving=leave)
             finally:

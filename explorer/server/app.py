@@ -1,13 +1,13 @@
 """The service as an ASGI application: Starlette's router and the middleware around it."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Router
+from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer.errors import Busy, StorageFull
@@ -65,7 +65,8 @@ class Service:
     detected for each request. `gate` decides who is admitted; without one, everybody is. `journal`
     logs every request, and `audit` records the requests that change something or are refused.
     `sign_in` is included in the response of `/config`, for clients that want to sign in.
-    `instances` are the platform instances of datasets in events of OpenLineage.
+    `instances` are the platform instances of datasets in events of OpenLineage. `agents` makes the
+    application at `/mcp`, which calls this service.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Service:
         audit: AuditLog | None = None,
         sign_in: Mapping[str, str] | None = None,
         instances: Instances | None = None,
+        agents: Callable[[ASGIApp], ASGIApp] | None = None,
     ) -> None:
         self.catalog = catalog
         self.graphql = GraphqlRoute(catalog)
@@ -109,7 +111,10 @@ class Service:
                 catalog, lambda: self.endpoints, lambda: self.graphql.ready().schema
             ).endpoints(),
         )
-        app: ASGIApp = Router(routes(self.endpoints), redirect_slashes=False, default=_NotFound(""))
+        paths = routes(self.endpoints)
+        if agents is not None:
+            paths.append(Route("/mcp{end:slashes}", agents(self)))
+        app: ASGIApp = Router(paths, redirect_slashes=False, default=_NotFound(""))
         app = _Admission(app, gate or Gate(), dialect, catalog)
         base = base_path.strip("/")
         if base:

@@ -235,8 +235,10 @@ async def read_nearest(
     filter: "Filter",
     limit: int | None,
     with_next_hop: bool = False,
+    start: int = 0,
 ) -> LineageListing:
-    """Return lineage to list: at most `limit` nodes, the nearest ones, with their details.
+    """Return lineage to list: at most `limit` nodes, the nearest ones but for `start`, with their
+    details.
 
     With `with_next_hop` the graph includes one more hop, which is not shown. Nodes that do not
     match the filter are contracted. Raises `NotFound` if there is no such entity, and `UnknownName`
@@ -255,7 +257,8 @@ async def read_nearest(
         graph = contracted(graph, matching | {root})
     listing = LineageListing(root, query.hops, graph, query.sides, ())
     far = dict(graph.nodes.data("hops"))
-    nearest = sorted(listing.within(), key=lambda node: (abs(far[node]), node))[:limit]
+    by_distance = sorted(listing.within(), key=lambda node: (abs(far[node]), node))
+    nearest = by_distance[start:][:limit]
     if not filter:
         await _add_details(catalog, graph, (root, *nearest))
     if len(graph) == 1:

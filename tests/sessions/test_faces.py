@@ -34,13 +34,20 @@ _OF_BOXES = {
     *("leave_out", "look_at", "offer_columns", "reach", "take", "turn_to", "unfold"),
 }
 
+# An agent proposes; what becomes of it is decided by people.
+_OF_PEOPLE = {
+    *("discard", "draft", "import_changes", "open_file", "read", "share", "stage_concept"),
+    "withdraw",
+}
+
 LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "BrowseSession": {"tui": set(), "notebook": set()},
     # A file is imported by a command; what the terminal stages is a step of other sessions. What a
     # folder holds is listed and deleted by the shell.
     "ChangesetsSession": {
-        "tui": {"import_changes", "stage", "stage_concept"},
+        "tui": {"import_changes", "propose", "stage", "stage_concept"},
         "cli": {"discard", "open_file"},
+        "agents": _OF_PEOPLE,
     },
     # A command or a cell stages in one step.
     "ConceptSession": {"tui": set()},
@@ -75,11 +82,12 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     # A command lists once what its arguments choose.
     "PropagatedSession": {"tui": set(), "cli": {"narrow"}},
     # All are refused by whoever reviews without looking: a script. It is taken back by deciding
-    # again, and syncs at its start.
+    # again, and syncs at its start. An agent that may write takes all that it proposes.
     "ReviewSession": {
         "tui": {"refuse_all"},
         "notebook": {"refuse_all"},
         "cli": {"leave", "reopen", "sync"},
+        "agents": {"accept", "import_here", "leave", "refuse", "refuse_all", "reopen", "sync"},
     },
     # The terminal reads the measures with the rows; a page completes by itself, goes on page by
     # page, and saves its searches in cells.
@@ -142,7 +150,7 @@ def words(file: Path) -> tuple[set[str], set[str]]:
 
 FILES = {
     face: [words(file) for file in sorted((ROOT / face).rglob("*.py"))]
-    for face in ("tui", "notebook", "cli")
+    for face in ("tui", "notebook", "cli", "agents")
 }
 
 

@@ -19,7 +19,7 @@ import explorer
 from explorer.client import AsyncCatalog
 
 ROOT: Final = Path(explorer.__file__).parent
-FRONT_ENDS: Final = ("tui", "notebook", "cli")
+FRONT_ENDS: Final = ("tui", "notebook", "cli", "agents")
 CELLS: Final = {f"notebook/{name}.py" for name in ("catalog", "drafts", "entity", "magics")} | {
     "notebook/stewardship.py"
 }

@@ -803,6 +803,7 @@ def serve(
         click.echo(_systemd_unit(click.get_current_context()), nl=False)
         return
     from explorer import config, server
+    from explorer.agents.endpoint import AgentEndpoint
     from explorer.server.retention import Retention
 
     directory = data_dir or config.data_dir()
@@ -848,6 +849,7 @@ def serve(
         requests_per_minute=rate_limit,
         openlineage_instances=openlineage_instances,
         keep_audit_days=keep_audit,
+        agents=AgentEndpoint,
     )
 
 

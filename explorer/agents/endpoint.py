@@ -1,0 +1,55 @@
+"""`/mcp` of a served catalog: the tools for agents over HTTP, with the caller's own token."""
+
+from typing import TYPE_CHECKING, Final
+
+from explorer.client import AsyncCatalog
+from explorer.client.http import HttpTransport
+from explorer.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+PATH: Final = "/mcp"
+
+# What says who calls. A token of the environment of the service must never stand in for it.
+_OWN: Final = (b"authorization", b"host")
+
+
+class AgentEndpoint:
+    """The ASGI application at `/mcp`.
+
+    The tools read and write through the service that it is a part of, as requests of the caller
+    within this process.
+    """
+
+    def __init__(self, service: "ASGIApp") -> None:
+        self._service = service
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answer a request. Raises `MissingExtra` if the SDK is not installed."""
+        try:
+            from explorer.agents.server import serve_request
+        except ModuleNotFoundError as error:
+            raise missing_sdk() from error
+        if scope["method"] != "POST":
+            # There is no stream to open, and no session to end.
+            head = {"type": "http.response.start", "status": 405, "headers": [(b"allow", b"POST")]}
+            await send(head)
+            await send({"type": "http.response.body", "body": b""})
+            return
+        own = [header for header in scope["headers"] if header[0] in _OWN]
+
+        async def as_caller(inner: "Scope", receive: "Receive", send: "Send") -> None:
+            others = [header for header in inner["headers"] if header[0] not in _OWN]
+            await self._service({**inner, "headers": [*own, *others]}, receive, send)
+
+        host = dict(own).get(b"host", b"localhost").decode("latin-1")
+        address = f"{scope['scheme']}://{host}{scope.get('root_path', '')}"
+        transport = HttpTransport.in_process(address, as_caller)
+        async with AsyncCatalog(address, transport=transport) as catalog:
+            await serve_request(catalog, scope, receive, send)
+
+
+def missing_sdk() -> MissingExtra:
+    """Return the error that the SDK of the protocol is not installed."""
+    return MissingExtra("agents need the SDK of the Model Context Protocol", "agents")
