@@ -100,6 +100,8 @@ class Abilities:
     """Writes that change part of an aspect."""
     names: bool = False
     """Names instead of URNs in filters, and the field `documented`."""
+    columns: bool = False
+    """Columns as results of a search, `searchColumns`."""
     stewardship: bool = False
     """Coverage and the worklist, computed by the server."""
     coverage_trend: bool = False
@@ -165,6 +167,7 @@ def read_abilities(config: Any) -> Abilities:
             scroll=True,
             patch=True,
             names=ours.get("namesInFilters") is True,
+            columns=ours.get("columns") is True,
             stewardship=ours.get("stewardship") is True,
             coverage_trend=ours.get("coverageTrend") is True,
             conditional_edits=ours.get("conditionalEdits") is True,

@@ -86,17 +86,31 @@ class Edit:
 class Match:
     """A field that matched the search and the value that matched.
 
-    `weight` is the weight of the field in the score, if the server sends it.
+    `weight` is the weight of the field in the score, if the server sends it. `column` is the field
+    path of the column that has the value, if it is a column's.
     """
 
     field: str
     value: str
     weight: float | None = dataclasses.field(default=None, compare=False)
+    column: str | None = dataclasses.field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HitColumn:
+    """A column found by a search: its table, its field path, its type in the source and its
+    description, which may be `edited`."""
+
+    table: Urn
+    path: str
+    native_type: str = ""
+    description: str = ""
+    edited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One entity found by a search.
+    """One entity found by a search; in a search of columns one `column`.
 
     `reason` explains its rank, `use` is the part of the score that comes from how much the entity
     is used, and `lacks` are words of the search that it does not have, if the server sends them.
@@ -108,6 +122,12 @@ class Hit:
     reason: str = dataclasses.field(default="", compare=False)
     use: float = dataclasses.field(default=0.0, compare=False)
     lacks: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+    column: HitColumn | None = dataclasses.field(default=None, compare=False)
+
+    @property
+    def entity_urn(self) -> Urn:
+        """The entity to open: of a column its table."""
+        return self.urn if self.column is None else self.column.table
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +183,8 @@ class SearchPage:
     `corrected` is the text that was searched instead, if a word of `text` occurs nowhere;
     `suggested` is another text that the server suggests but did not search. `complete` is the
     number of hits that have all `words` of the search, if others follow that have most of them.
+    `tables` is set in a search of columns: how many tables were looked through, the best ones, and
+    how many the search finds.
     """
 
     text: str
@@ -176,6 +198,7 @@ class SearchPage:
     suggested: str | None = None
     complete: int | None = None
     words: tuple[str, ...] = ()
+    tables: tuple[int, int] | None = None
 
     def __len__(self) -> int:
         return len(self.hits)

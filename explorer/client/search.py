@@ -37,6 +37,7 @@ from explorer.client.records import (
     FacetValue,
     Folder,
     Hit,
+    HitColumn,
     Match,
     Named,
     SearchPage,
@@ -248,7 +249,9 @@ def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
         as_object(entry, "search (an explanation)")
         for entry in list_in(metadata, "explanations", "search")
     ]
-    hits, unreadable = _hits(list_in(value, "entities", "search"), matches, explanations)
+    columns = [_column(entry) for entry in list_in(metadata, "columns", "search")]
+    hits, unreadable = _hits(list_in(value, "entities", "search"), matches, explanations, columns)
+    tables = as_object(metadata.get("tables") or {}, "search (its tables)")
     loosened = as_object(metadata.get("loosened") or {}, "search (how it is loosened)")
     return SearchPage(
         text,
@@ -262,6 +265,25 @@ def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
         _first_suggestion(metadata),
         _number(loosened, "complete", "search") if loosened else None,
         tuple(map(str, list_in(loosened, "words", "search"))),
+        (_number(tables, "read", "search"), _number(tables, "total", "search")) if tables else None,
+    )
+
+
+def _column(entry: Any) -> HitColumn | None:
+    """Return the column of a hit, which only our own server sends."""
+    column = as_object(entry, "search (a column)")
+    table, path = (
+        _urn(column.get("table"), "search (the table of a column)"),
+        column.get("fieldPath"),
+    )
+    if isinstance(table, str) or not isinstance(path, str):
+        return None
+    return HitColumn(
+        table,
+        path,
+        str(column.get("nativeDataType") or ""),
+        str(column.get("description") or ""),
+        column.get("edited") is True,
     )
 
 
@@ -281,6 +303,7 @@ def _hits(
     entries: Sequence[Any],
     matches: Sequence[tuple[Match, ...]],
     explanations: Sequence[Json] = (),
+    columns: Sequence[HitColumn | None] = (),
 ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
     hits, unreadable = [], []
     for at, entry in enumerate(entries):
@@ -289,7 +312,8 @@ def _hits(
         if isinstance(hit, str):
             unreadable.append(hit)
         else:
-            hits.append(_add_explanation(hit, explanations[at]) if at < len(explanations) else hit)
+            hit = _add_explanation(hit, explanations[at]) if at < len(explanations) else hit
+            hits.append(replace(hit, column=columns[at] if at < len(columns) else None))
     return tuple(hits), tuple(unreadable)
 
 
@@ -310,8 +334,13 @@ def _add_explanation(hit: Hit, explanation: Json) -> Hit:
     """Return the hit with its score, weights and reason, which only our own server sends."""
     weights = explanation.get("weights")
     weights = weights if isinstance(weights, list) else []
+    columns = list_in(explanation, "columns", "search")
     matched = tuple(
-        replace(match, weight=_float(weights[at])) if at < len(weights) else match
+        replace(
+            match,
+            weight=_float(weights[at]) if at < len(weights) else None,
+            column=_text_or_none(columns[at]) if at < len(columns) else None,
+        )
         for at, match in enumerate(hit.matched)
     )
     score = _float(explanation.get("score"))
@@ -461,13 +490,14 @@ class SearchParameters:
 
     `types` is empty for all types; a single type given as text is searched with `search` instead of
     `searchAcrossEntities`. Without `sort` the results come best match first; `sort` has the most
-    significant field first.
+    significant field first. With `columns` the results are columns.
     """
 
     text: str = "*"
     types: str | Sequence[str] = ()
     filter: Filter = _EVERYTHING
     sort: "Sequence[Order]" = ()
+    columns: bool = False
 
     def to_wire(self, form: Json) -> Json:
         """Return the body of a rest.li action: `form` with the text, filter and sort order
@@ -480,8 +510,10 @@ class SearchParameters:
 
 
 def search_request(query: SearchParameters, start: int, count: int) -> Request:
-    """Return a request for a page of a search: `search` for one type, else
-    `searchAcrossEntities`."""
+    """Return a request for a page of a search: `search` for one type, `searchColumns` for columns,
+    else `searchAcrossEntities`."""
+    if query.columns:
+        return action("/entities", "searchColumns", query.to_wire({"start": start, "count": count}))
     types: dict[str, Any] = {"entities": list(query.types)} if query.types else {}
     name = "searchAcrossEntities"
     if query.types and isinstance(query.types, str):
@@ -589,6 +621,9 @@ def _wire_criterion(criterion: Criterion) -> dict[str, Any]:
         del wire["negated"]
     return wire
 
+
+NO_COLUMN_SORT = "columns come best match first; leave out the sort order"
+NO_COLUMN_TYPES = "only datasets have columns; leave out the entity types"
 
 _KEPT_SECONDS = 60.0
 _MOST_FOUND = 100
@@ -808,6 +843,7 @@ class SearchMethods(FilterMethods):
         start: int = 0,
         count: int = 20,
         superseding: str | None = None,
+        columns: bool = False,
     ) -> SearchPage:
         """Return a page of the entities that match `text`, with the facets of the whole result.
 
@@ -822,9 +858,15 @@ class SearchMethods(FilterMethods):
         first, 1,000 per request, unless the last call read them; without a sort they follow in the
         server's own order.
 
+        With `columns`, the results are columns (`Hit.column`), best first: those with words of
+        `text`, of the datasets that the search finds. Only `Abilities.columns` servers have that,
+        and there are no facets.
+
         A later call with the same `superseding` key cancels this one, which then raises
         `Superseded`.
         """
+        if columns:
+            await self._check_columns(entity, sort)
         types = entity_types_from(entity or (), self.registry)
         words, conditions = query_from(text, filter, self.registry)
         order = sort_from(sort, self.registry)
@@ -833,6 +875,7 @@ class SearchMethods(FilterMethods):
             types[0] if isinstance(entity, str) and types else types,
             await self._adapt_filter(conditions),
             order,
+            columns,
         )
         page = await self._search_page(query, start, count, superseding)
         if not page.total and page.suggested not in (None, words):
@@ -948,8 +991,10 @@ class SearchMethods(FilterMethods):
         sort: "str | Sequence[Order] | None" = None,
         page_size: int = _HITS,
         limit: int | None = None,
+        columns: bool = False,
     ) -> Pager[Hit]:
-        """Return an iterator over all hits of a search that have all words, at most `limit`.
+        """Return an iterator over all hits of a search that have all words, at most `limit`; with
+        `columns` over columns.
 
         The hits of a text come best match first as far as the server can page by position (10,000
         with many servers), and after that in the server's own order. All entities (`*`) and sorted
@@ -963,6 +1008,7 @@ class SearchMethods(FilterMethods):
             entity_types_from(entity, self.registry),
             conditions,
             sort_from(sort, self.registry),
+            columns,
         )
         walk = self._walk_hits(query, _size(page_size, limit))
         return Pager(walk, key=_urn_of, limit=limit)
@@ -1100,10 +1146,22 @@ class SearchMethods(FilterMethods):
             body["folder"] = folder
         return body | filter_of(await self._adapt_filter(conditions))
 
+    async def _check_columns(
+        self, entity: str | Sequence[str] | None, sort: "str | Sequence[Order] | None"
+    ) -> None:
+        if sort:
+            raise InvalidInput(NO_COLUMN_SORT)
+        if {*entity_types_from(entity or (), self.registry)} - {"dataset"}:
+            raise InvalidInput(NO_COLUMN_TYPES)
+        if not (await self.abilities()).columns:
+            raise InvalidInput(
+                "this server does not search for columns; search for the tables that have them"
+            )
+
     async def _search_page(
         self, query: SearchParameters, start: int, count: int, superseding: str | None
     ) -> SearchPage:
-        if start + count > WINDOW:
+        if start + count > WINDOW and not query.columns:
             return await self._latest.run(superseding, self._far_page(query, start, count))
         request = search_request(query, start, count)
         reply = await self._latest.run(superseding, self._connection.ask(request))
@@ -1135,6 +1193,8 @@ class SearchMethods(FilterMethods):
 
     def _walk_hits(self, query: SearchParameters, size: int) -> Walk[Hit]:
         """Return an iteration over all hits of a search, best match first if there is a text."""
+        if query.columns:
+            return self._by_start(query, size)
         if query.sort or query.text not in ("", "*"):
             return self._walk_all(query, size)
         walks = [*self._scrolls(query, size), ("start", self._by_start(query, size))]

@@ -174,7 +174,7 @@ Query the catalog in one line. Commands return what they show: `found = %catalog
   %catalog connect [URL|PROFILE]   use this catalog from now on; without a name, the local one
   %catalog info                    what the server says of itself
   %catalog search TEXT … [--type TYPE] [--platform NAME] [--filter FILTER] [--sort ORDER]
-                         [--count N]
+                         [--count N] [--columns]
   %catalog open NAME|URN           one entity
   %catalog browse [PATH] [--type TYPE]
   %catalog names [TEXT …]          read names, so that cat["ord<TAB>"] completes
@@ -259,6 +259,7 @@ class CatalogMagics:
             filter=" AND ".join(terms) or None,
             sort=options.sort,
             count=options.count,
+            columns=options.columns,
         )
 
     def open(self, options: argparse.Namespace) -> Any:
@@ -319,6 +320,7 @@ def _commands() -> _LineParser:
     search.add_argument("--filter", default="")
     search.add_argument("--sort")
     search.add_argument("--count", type=int, default=20)
+    search.add_argument("--columns", action="store_true")
     add("open", CatalogMagics.open).add_argument("what")
     browse = add("browse", CatalogMagics.browse)
     browse.add_argument("path", nargs="?", default="/")

@@ -39,8 +39,10 @@ from explorer.views.search import (
     facet_value_label,
     folder_table,
     loosened_label,
+    result_row,
     result_rows,
     search_table,
+    tables_label,
 )
 from explorer.views.table import Table, TableColumn, attributes, to_frame
 
@@ -151,6 +153,7 @@ class Question:
     sort: "str | Sequence[Order] | None" = None
     count: int = 20
     measures: bool = True
+    columns: bool = False
 
     @property
     def words(self) -> str:
@@ -158,7 +161,8 @@ class Question:
         types = (self.entity,) if isinstance(self.entity, str) else tuple(self.entity or ())
         typed = self.filter if isinstance(self.filter, str) else ""
         condition = typed or ("a filter" if self.filter else "")
-        return " · ".join(part for part in (", ".join(types), condition) if part)
+        kinds = ", ".join(types) or ("columns" if self.columns else "")
+        return " · ".join(part for part in (kinds, condition) if part)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -179,7 +183,7 @@ class ShownHit(Shown, Hit, Mapping[str, Any]):
         return len(self._row())
 
     def _row(self) -> dict[str, Any]:
-        entities = {} if self.entity is None else {self.urn: self.entity}
+        entities = {} if self.entity is None else {self.entity_urn: self.entity}
         measures = {} if self.measures is None else {self.urn: self.measures}
         table = search_table((self,), entities, measures, names=self.names)
         columns = [(at, column) for at, column in enumerate(table.columns)]
@@ -218,7 +222,7 @@ class SearchResults(ShownTable, SearchPage):
 
     def __iter__(self) -> Iterator[ShownHit]:
         for hit in self.hits:
-            entity, measures = self.summaries.get(hit.urn), self.measures.get(hit.urn)
+            entity, measures = self.summaries.get(hit.entity_urn), self.measures.get(hit.urn)
             yield ShownHit(**values_of(hit), entity=entity, measures=measures, names=self.names)
 
     @property
@@ -286,6 +290,7 @@ class SearchResults(ShownTable, SearchPage):
                 start=page.end,
                 count=question.count,
                 measures=question.measures,
+                columns=question.columns,
             )
             if page.hits or not page.unreadable:
                 return page
@@ -306,6 +311,7 @@ class SearchResults(ShownTable, SearchPage):
             filter=question.filter,
             sort=question.sort,
             limit=limit,
+            columns=question.columns,
         )
 
         def total() -> int | None:
@@ -313,9 +319,10 @@ class SearchResults(ShownTable, SearchPage):
 
         with pages:
             hits = tuple(each(pages, f"reading {line(self._title(), 40)}", total=total))
-        urns = [hit.urn for hit in hits]
+        urns = list(dict.fromkeys(hit.entity_urn for hit in hits))
         summaries = question.catalog.summed_up(urns)
-        measured = question.catalog.measures(urns) if question.measures else {}
+        is_measured = question.measures and not question.columns
+        measured = question.catalog.measures(urns) if is_measured else {}
         total_hits = max(len(hits), pages.total or 0)
         unnamed = [urn for urn in _labels_of(summaries.values()) if str(urn) not in self.names]
         labels = question.catalog.summed_up(unnamed)
@@ -324,19 +331,21 @@ class SearchResults(ShownTable, SearchPage):
         return replace(results, summaries=summaries, measures=measured)
 
     def __getitem__(self, place: int | str) -> EntityPage:
-        """Return the entity at an index of this page, or with a name or URN on it. Two requests."""
+        """Return the entity at an index of this page, or with a name or URN on it; of a column its
+        table. Two requests."""
         catalog = self._require_question().catalog
         if isinstance(place, int):
             if not -len(self.hits) <= place < len(self.hits):
                 raise InvalidInput(f"there is no hit {place}; this page has {len(self.hits)}")
-            return catalog.entity(self.hits[place].urn)
+            return catalog.entity(self.hits[place].entity_urn)
         if not isinstance(place, str):
             raise InvalidInput(
                 f"give an index, a name or a URN, not {place!r:.60}; .hits and .urns can be sliced"
             )
-        urns = [hit.urn for hit in self.hits if place in (str(hit.urn), self._name_of(hit.urn))]
-        if len(urns) == 1:
-            return catalog.entity(urns[0])
+        hits = [hit for hit in self.hits if place in (str(hit.urn), self._name_of(hit))]
+        urns = [hit.urn for hit in hits]
+        if len(hits) == 1:
+            return catalog.entity(hits[0].entity_urn)
         label = line(place, 100)
         if not urns:
             raise NotFound(f"no result on this page is named {label!r}")
@@ -346,13 +355,12 @@ class SearchResults(ShownTable, SearchPage):
         )
 
     def _ipython_key_completions_(self) -> list[str]:
-        names = [self._name_of(hit.urn) for hit in self.hits]
+        names = [self._name_of(hit) for hit in self.hits]
         keys = dict.fromkeys((*names, *(str(hit.urn) for hit in self.hits)))
         return [key for key in keys if key == line(key)]
 
-    def _name_of(self, urn: Urn) -> str:
-        entity = self.summaries.get(urn)
-        return entity.name if entity else urn.name
+    def _name_of(self, hit: Hit) -> str:
+        return result_row(hit, self.summaries.get(hit.entity_urn)).name
 
     def _require_question(self) -> Question:
         if self.question is None:
@@ -374,6 +382,8 @@ class SearchResults(ShownTable, SearchPage):
             yield Say(f"searched for as words, because it is no condition: {fault}")
         if loosened := loosened_label(self):
             yield Say(loosened)
+        if tables := tables_label(self):
+            yield Say(f"columns {tables}")
         if not self.hits:
             if not self.total and fault is None and self._is_narrowed:
                 yield Say("remove a condition, or try fewer words")
@@ -431,7 +441,7 @@ def _cells(row: ResultRow) -> tuple[Cell, ...]:
     states = ", ".join(row.states)
     return (
         Cell(row.name, detail=str(row.urn), tone="loud", mark=f"{states}:" if states else ""),
-        Cell(row.kind_label),
+        Cell(row.kind_label if row.column is None else f"{row.kind_label} of {row.folder}"),
         Cell(row.platform or ""),
         Cell("" if measured.rows is None else compact(measured.rows)),
         Cell("" if measured.queries is None else compact(measured.queries)),
@@ -518,6 +528,7 @@ class SearchReader(EntityReader):
         start: int = 0,
         count: int = 20,
         superseding: str | None = None,
+        columns: bool = False,
         measures: bool = True,
     ) -> SearchResults:
         """Return a page of results for `text`, best first or sorted, with what each row shows.
@@ -532,6 +543,8 @@ class SearchReader(EntityReader):
                     without it the best first
         `start`     the place of the first result wanted; `next()` of a page gives the one after it
         `count`     how many results a page has at most
+        `columns`   whether the results are columns of the datasets that are found: those with words
+                    of the text
         `measures`  whether number of rows, use and last change are read too
 
         A search with a name under `superseding` cancels one of that name that still runs.
@@ -551,8 +564,9 @@ class SearchReader(EntityReader):
             start=start,
             count=count,
             superseding=superseding,
+            columns=columns,
         )
-        urns = [hit.urn for hit in page]
+        urns = list(dict.fromkeys(hit.entity_urn for hit in page))
         counted = facet_urns(page.facets, _NAMED_VALUES)
         known_entities = await read_entities(self._plain, page, counted)
         entities = dict(known_entities or {})
@@ -564,8 +578,9 @@ class SearchReader(EntityReader):
         named = (urn for urn in (*counted, *labels) if urn in entities)
         names = {str(urn): entities[urn].name for urn in named}
         is_whole = known_entities is not None
-        measured = await self._plain.measures(urns) if measures and is_whole else {}
-        question = Question(self._blocking(), entity, filter, sort, count, measures)
+        is_measured = measures and is_whole and not columns
+        measured = await self._plain.measures(urns) if is_measured else {}
+        question = Question(self._blocking(), entity, filter, sort, count, measures, columns)
         return make_results(page, summaries, question, measured, names)
 
     async def browse(

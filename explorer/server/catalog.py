@@ -812,6 +812,7 @@ class CatalogEngine:
             "entities": self.store.count(other_than=self.index.vocabulary.unlisted),
             "conditionalEdits": True,
             "namesInFilters": True,
+            "columns": True,
             "stewardship": True,
             "coverageTrend": True,
             "proposals": True,

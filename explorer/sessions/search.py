@@ -51,7 +51,8 @@ _SHORTEST: Final = 2
 @dataclass(frozen=True, slots=True)
 class Query:
     """A search as people state it: a text of words and conditions, a further filter, the sort
-    order, entity types, and the place of the first result.
+    order, entity types, and the place of the first result. With `columns` it is for columns, which
+    come best first.
 
     `chosen` are the chosen values of facets by field; with `None` they are conditions of the text.
     """
@@ -62,6 +63,7 @@ class Query:
     types: tuple[str, ...] = ()
     start: int = 0
     chosen: Mapping[str, tuple[str, ...]] | None = None
+    columns: bool = False
 
     def split(self, registry: "Registry") -> SearchText:
         """Return the text split into words and conditions."""
@@ -142,8 +144,8 @@ class Results:
 
     @property
     def urns(self) -> list[Urn]:
-        """The URNs of the results that were read, in order."""
-        return [self.hits[at].urn for at in sorted(self.hits)]
+        """The URNs of the entities of the results that were read, in order."""
+        return list(dict.fromkeys(self.hits[at].entity_urn for at in sorted(self.hits)))
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -162,7 +164,7 @@ class Results:
     def row(self, hit: "Hit", drafts: Container[str] = ()) -> ResultRow:
         """Return what is known of a result; `drafts` has the URNs of entities with drafts."""
         has_draft = str(hit.urn) in drafts
-        entity, measures = self.entities.get(hit.urn), self.measures.get(hit.urn)
+        entity, measures = self.entities.get(hit.entity_urn), self.measures.get(hit.urn)
         return result_row(hit, entity, measures, has_draft=has_draft)
 
     def with_page(
@@ -226,18 +228,20 @@ async def find(catalog: "AsyncCatalog", query: Query, start: int, count: int) ->
         sort=query.sort,
         start=start,
         count=count,
+        columns=query.columns,
     )
 
 
 async def read_entities(
     catalog: "AsyncCatalog", page: "SearchPage", more: Iterable[Urn] = ()
 ) -> "dict[Urn, Entity] | None":
-    """Return the entities of a page, and more of them. One request for each hundred.
+    """Return the entities of a page, of columns their tables, and more of them. One request for
+    each hundred.
 
     A server whose database is away still searches what it had before, but it may not be able to
     read entities: then there are none, which is `None`.
     """
-    urns = [*(hit.urn for hit in page), *more]
+    urns = list(dict.fromkeys((*(hit.entity_urn for hit in page), *more)))
     if page.as_of is None:
         return await catalog.summaries(urns)
     try:
@@ -320,7 +324,8 @@ class SearchSession(Session[SearchState]):
                 words, entity=query.types, filter=beyond, names=(field,)
             )
 
-        facets_by_field = await asyncio.gather(*map(read_facets, chosen))
+        # Columns have no facets.
+        facets_by_field = await asyncio.gather(*map(read_facets, () if query.columns else chosen))
         return {facet.name: facet for facets in facets_by_field for facet in facets}
 
     async def _read_entities(

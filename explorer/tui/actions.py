@@ -614,6 +614,13 @@ _FIND: tuple[Action, ...] = (
         "results", "do('jump')", ("J",), "Go to a result or a page by its number", id_part="jump"
     ),
     Action("results", "do('order')", ("o",), "Choose the sort order", "sort", id_part="order"),
+    Action(
+        "results",
+        "do('columns')",
+        ("i",),
+        "List the columns that have the words, or entities again",
+        "columns",
+    ),
     Action("results", "do('why')", ("w",), "Why this result matches, and why it ranks here", "why"),
     Action(
         "results", "mark", ("space", "v"), "Mark or unmark a result, and go to the next", "mark"

@@ -435,8 +435,9 @@ class CatalogApp(App[None]):
                 await asyncio.to_thread(import_module, name)
         self._notify_mounted()
 
-    async def _mount_entity_page(self, first: Urn | None = None) -> None:
-        """Mount the entity page after the first frame; then open the `first` entity."""
+    async def _mount_entity_page(self, first: Urn | None = None, column: str | None = None) -> None:
+        """Mount the entity page after the first frame; then open the `first` entity, at a
+        `column`."""
         async with self._entity_page_lock:
             if not self._has_entity_page:
                 home = await asyncio.to_thread(import_module, "explorer.tui.screens.entity")
@@ -444,7 +445,7 @@ class CatalogApp(App[None]):
                 await pages.add_content(home.EntityView(self._session))
                 self._has_entity_page = True
         if first is not None:
-            self._show(first)
+            self._show(first, column)
 
     @property
     def _entity_view(self) -> "EntityView":
@@ -599,12 +600,13 @@ class CatalogApp(App[None]):
     @on(SearchView.HitOpened)
     @on(BrowseTree.NodeOpened)
     def _handle_opened(self, event: SearchView.HitOpened | BrowseTree.NodeOpened) -> None:
-        self._open(event.urn)
+        column = event.column if isinstance(event, SearchView.HitOpened) else None
+        self._open(event.urn, column)
 
     @on(SearchView.ResultOpened)
     def _handle_result(self, event: SearchView.ResultOpened) -> None:
         if event.urn is not None:
-            self._open(event.urn)
+            self._open(event.urn, event.column)
         # Before the next key, and when what they are for is open.
         self.call_next(self._keys.put_first, event.take)
 
@@ -675,10 +677,10 @@ class CatalogApp(App[None]):
             self._turn_to("find")
             self._main_screen.query_one(SearchView).run(text, sort)
 
-    def _open(self, urn: Urn) -> None:
+    def _open(self, urn: Urn, column: str | None = None) -> None:
         self._visit(urn)
         self.note_find()
-        self._show(urn)
+        self._show(urn, column)
 
     def _go(self, place: Urn | None) -> None:
         if place is None:
@@ -693,15 +695,17 @@ class CatalogApp(App[None]):
         is_entity_open = self._main_screen.query_one("#page", ContentSwitcher).current == "entity"
         return self._entity_view.urn if is_entity_open else None
 
-    def _show(self, urn: Urn) -> None:
+    def _show(self, urn: Urn, column: str | None = None) -> None:
         if not self._has_entity_page:
             # Before the next key is dispatched: later keys are meant for the page.
-            self.call_next(self._mount_entity_page, urn)
+            self.call_next(self._mount_entity_page, urn, column)
             return
         self._turn_to("entity")
         self._main_screen.query_one(BrowseTree).mark(urn)
         view = self._entity_view
         view.open(urn)
+        if column is not None:
+            view.go_to("columns", column)
         view.focus_content()
 
     @on(BrowseTree.TabChosen)

@@ -16,6 +16,7 @@ from explorer.views.parts import Fitted, Report, ReportPart
 from explorer.views.table import (
     LIST,
     TIME,
+    Audience,
     Cell,
     Table,
     TableColumn,
@@ -30,7 +31,15 @@ from explorer.views.tree import draw_tree
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.folders import FolderEntries, FolderTree
-    from explorer.client.records import BrowsePage, Facet, Hit, Measures, SearchPage
+    from explorer.client.records import (
+        BrowsePage,
+        Facet,
+        Hit,
+        HitColumn,
+        Match,
+        Measures,
+        SearchPage,
+    )
 
 SORT_ORDERS: Final[Mapping[str, str]] = {
     "": "best first",
@@ -73,18 +82,19 @@ class MatchedField:
     """A field that matched a search: its name, its label and the matching value.
 
     `value` is as the server sent it. `weight` is the weight of the field in the score, if the
-    server sends it.
+    server sends it. `column` is the path of the column that has the value, if it is a column's.
     """
 
     field: str
     label: str
     value: str
     weight: float | None = None
+    column: str | None = None
 
     @property
-    def is_name(self) -> bool:
-        """Whether the field contains the name of the entity."""
-        return self.field in _NAME_FIELDS
+    def column_label(self) -> str:
+        """The column that has the value, without types; empty if it is no column's."""
+        return "" if self.column is None else FieldPath(self.column).simple
 
     @property
     def value_label(self) -> str:
@@ -109,7 +119,8 @@ class MatchedField:
 class ResultRow:
     """A search result.
 
-    `kind` is the platform's name for this kind of entity, else the entity type; `description` is
+    In a search of columns it is a `column`, and `table` is the name of its table. `kind` is the
+    platform's name for this kind of entity, else the entity type; `description` is
     the edited one if `is_edited`, else the ingested one. `deprecation` is the reason for the
     deprecation, `None` if not deprecated. `lacks` are words of the search that it does not have.
     `measures` are its rows, use and last change, `None` if
@@ -133,6 +144,8 @@ class ResultRow:
     reason: str = ""
     lacks: tuple[str, ...] = ()
     is_read: bool = True
+    column: "HitColumn | None" = None
+    table: str = ""
 
     @property
     def kind_label(self) -> str:
@@ -154,7 +167,10 @@ class ResultRow:
 
     @property
     def folder(self) -> str:
-        """The folders in a dataset's name, which distinguish entities of the same name."""
+        """The folders in a dataset's name, which distinguish entities of the same name; of a column
+        the whole name of its dataset."""
+        if self.column is not None:
+            return self.column.table.name
         parts = self.urn.parts
         return parts[1].rpartition(".")[0] if len(parts) == 3 else ""
 
@@ -174,12 +190,38 @@ class ResultRow:
         return tuple(dict.fromkeys(field.field for field in self.matched))
 
     @property
+    def matched_labels(self) -> tuple[str, ...]:
+        """The fields that matched, without duplicates; those of columns with the columns: `id`,
+        `fieldPaths: email, email_hash`."""
+        columns: dict[str, dict[str, None]] = {}
+        for match in self.matched:
+            columns.setdefault(match.field, {}).update(
+                dict.fromkeys([match.column_label] if match.column_label else [])
+            )
+        return tuple(
+            f"{field}: {', '.join(names)}" if names else field for field, names in columns.items()
+        )
+
+    @property
     def score_label(self) -> str:
         """The score and the part of it that comes from use; empty without a score."""
         if self.score is None:
             return ""
         use = f", {self.use:.2g} of it for its use" if self.use else ""
         return f"score {self.score:.4g}{use}"
+
+    @property
+    def entity_urn(self) -> Urn:
+        """The entity to open: of a column its table."""
+        return self.urn if self.column is None else self.column.table
+
+    def column_to_open(self, words: str) -> str | None:
+        """Return the field path of the column to open the entity at: that of a column, or the one
+        that explains words which are not in the entity's name. `None` for no column."""
+        if self.column is not None:
+            return self.column.path
+        match = self.hidden_match(self.name, words)
+        return match.column if match is not None else None
 
     def hidden_match(self, text: str, words: str) -> MatchedField | None:
         """Return the match that explains the words that are not in `shown`.
@@ -189,7 +231,8 @@ class ResultRow:
         """
         folded_text = text.casefold()
         hidden = [word for word in words.casefold().split() if word not in folded_text]
-        fields = [field for field in self.matched if not field.is_name]
+        names = {*_NAME_FIELDS, *(["fieldPaths"] if self.column is not None else [])}
+        fields = [field for field in self.matched if field.field not in names]
         for field in fields:
             value = field.value.casefold()
             if any(word in value for word in hidden):
@@ -207,13 +250,21 @@ def result_row(
 ) -> ResultRow:
     """Return a result; without its entity only with what the URN contains."""
     urn = hit.urn
-    matched = tuple(
-        MatchedField(
-            match.field, _FIELD_LABELS.get(match.field, match.field), match.value, match.weight
+    matched = tuple(map(_matched_field, hit.matched))
+    if hit.column is not None:
+        column, table = hit.column, hit.column.table
+        row = ResultRow(
+            urn,
+            FieldPath(column.path).simple,
+            urn.entity_type,
+            entity.platform if entity is not None else table.platform,
+            column.description,
+            column.edited,
+            entity.deprecation if entity is not None else None,
+            column=column,
+            table=entity.name if entity is not None else table.name,
         )
-        for match in hit.matched
-    )
-    if entity is None:
+    elif entity is None:
         name = display_name(urn, {})
         row = ResultRow(urn, name, urn.entity_type, urn.platform, is_read=False)
     else:
@@ -239,6 +290,13 @@ def result_row(
     )
 
 
+def _matched_field(match: "Match") -> MatchedField:
+    label = _FIELD_LABELS.get(match.field, match.field)
+    if match.column is not None and match.field != "fieldPaths":
+        label = f"column {FieldPath(match.column).simple}"
+    return MatchedField(match.field, label, match.value, match.weight, match.column)
+
+
 def result_rows(
     page: "SearchPage",
     entities: Mapping[Urn, "Entity"],
@@ -249,7 +307,7 @@ def result_rows(
     measures_by_urn = measures or {}
     return tuple(
         result_row(
-            *(hit, entities.get(hit.urn), measures_by_urn.get(hit.urn)),
+            *(hit, entities.get(hit.entity_urn), measures_by_urn.get(hit.urn)),
             has_draft=str(hit.urn) in drafts,
         )
         for hit in page
@@ -264,6 +322,15 @@ def loosened_label(page: "SearchPage") -> str:
     if page.complete:
         return f"{page.complete:,} with all of: {words}; the others have most"
     return f"nothing has all of: {words}; these have most"
+
+
+def tables_label(page: "SearchPage") -> str:
+    """Return in words that not all tables that a search of columns finds were looked through; empty
+    if they were."""
+    if page.tables is None or page.tables[0] >= page.tables[1]:
+        return ""
+    read, total = page.tables
+    return f"in the first {read:,} of {total:,} tables"
 
 
 def sort_label(order: str, *, has_words: bool) -> str:
@@ -401,9 +468,9 @@ def _result_text(row: ResultRow) -> TextLine:
 
 _MATCHED: Final[TableColumn[ResultRow]] = TableColumn(
     "matched",
-    read=lambda row: ", ".join(row.matched_fields),
+    read=lambda row: ", ".join(row.matched_labels),
     audience="people",
-    max_width=24,
+    max_width=36,
     style="dim",
 )
 _RESULT_COLUMNS: Final[Sequence[TableColumn[ResultRow]]] = (
@@ -421,6 +488,20 @@ _RESULT_COLUMNS: Final[Sequence[TableColumn[ResultRow]]] = (
 )
 
 
+def _of_column(name: str, audience: Audience = "programs") -> TableColumn[ResultRow]:
+    """Return the column of a table of results with an attribute of `HitColumn`."""
+    return TableColumn(name, None, lambda row: str(getattr(row.column, name, "")), audience)
+
+
+_COLUMN_COLUMNS: Final[Sequence[TableColumn[ResultRow]]] = (
+    *(column for column in _RESULT_COLUMNS if column.name != "type" or column.audience != "people"),
+    TableColumn("table", None, lambda row: row.folder, "people", max_width=48, folds=True),
+    _of_column("table"),
+    _of_column("path"),
+    _of_column("native_type", "everyone"),
+)
+
+
 def search_report(
     page: "SearchPage",
     entities: Mapping[Urn, "Entity"],
@@ -435,16 +516,18 @@ def search_report(
     `only_urns` the notes say how many are left out.
     """
     rows = result_rows(page, entities)
-    table = Table.from_records(rows, (*_RESULT_COLUMNS, _MATCHED))
+    columns = _RESULT_COLUMNS if page.tables is None else _COLUMN_COLUMNS
+    table = Table.from_records(rows, (*columns, _MATCHED))
     text = TableColumn("description", read=_result_text, audience="people")
-    below = Table.from_records(rows, (*_RESULT_COLUMNS, _MATCHED, replace(text, is_below=True)))
-    wide = Table.from_records(rows, (*_RESULT_COLUMNS, text, _MATCHED))
+    below = Table.from_records(rows, (*columns, _MATCHED, replace(text, is_below=True)))
+    wide = Table.from_records(rows, (*columns, text, _MATCHED))
     document = {
         "text": page.text,
         "start": page.start,
         "total": page.total,
         "corrected": page.corrected,
         "complete": page.complete,
+        "tables": page.tables and dict(zip(("read", "total"), page.tables, strict=True)),
         "hits": [
             {**value, "matched": [_match_value(match) for match in row.matched]}
             for value, row in zip(to_objects(table), rows, strict=True)
@@ -468,21 +551,32 @@ def search_report(
 
 
 def _match_value(match: MatchedField) -> dict[str, object]:
-    return {"field": match.field, "value": match.value, "weight": match.weight}
+    value: dict[str, object] = {
+        "field": match.field,
+        "value": match.value,
+        "weight": match.weight,
+    }
+    return value if match.column is None else {**value, "column": match.column}
 
 
 def _explanations(rows: Sequence[ResultRow], start: int) -> Iterator[TextLine]:
     """Yield the rank and score of each result, the reason, and the fields that matched."""
     for rank, row in enumerate(rows, start + 1):
         score = f"  {row.score_label}" if row.score_label else ""
-        name = (f"{rank:>4}  ", (row.name, "bold"), "  ", row.kind_label, (score, "dim"))
+        kind = row.kind_label if row.column is None else f"{row.kind_label} of {row.folder}"
+        name = (f"{rank:>4}  ", (row.name, "bold"), "  ", kind, (score, "dim"))
         yield text_line(*name, wraps=True)
         if row.reason:
             yield text_line(f"      {row.reason}", wraps=True)
         for match in row.matched:
             weight = "" if match.weight is None else f"  weight {match.weight:g}"
             value = match.value.split("\n", 1)[0]
-            yield text_line(f"      {match.field}: {value}", (weight, "dim"), wraps=True)
+            of_column = (
+                f" of {match.column_label}" if match.column_label != match.value_label else ""
+            )
+            of_column = of_column if match.column else ""
+            text = f"      {match.field}{of_column}: {value}"
+            yield text_line(text, (weight, "dim"), wraps=True)
 
 
 def _search_notes(page: "SearchPage") -> Iterator[str]:
@@ -490,6 +584,8 @@ def _search_notes(page: "SearchPage") -> Iterator[str]:
         yield f"no match for {page.text[:80]}; showing results for {page.corrected[:80]}"
     if loosened := loosened_label(page):
         yield loosened
+    if tables := tables_label(page):
+        yield f"columns {tables}"
     if not page.total:
         yield "nothing found" if page.text == "*" else f"nothing found for {page.text[:80]}"
     elif not page.hits:
@@ -715,6 +811,17 @@ class _Result(NamedTuple):
     is_read: bool
     measures: "Measures | None"
 
+    @property
+    def row(self) -> ResultRow:
+        return result_row(self.hit, self.entity)
+
+    @property
+    def column(self) -> "HitColumn":
+        """The column, in a search of columns."""
+        if self.hit.column is None:
+            raise ValueError(f"{self.hit.urn} is no column")
+        return self.hit.column
+
 
 def _of_entity(column: "TableColumn[Entity]") -> TableColumn[_Result]:
     read = column.read or attrgetter(column.name)
@@ -728,6 +835,19 @@ def _of_entity(column: "TableColumn[Entity]") -> TableColumn[_Result]:
 
 def _measure_column(name: str, dtype: str) -> TableColumn[_Result]:
     return TableColumn(name, read=lambda result: getattr(result.measures, name, None), dtype=dtype)
+
+
+_RESULT_OF_COLUMN: Final[Sequence[TableColumn[_Result]]] = (
+    TableColumn("urn", read=lambda result: str(result.hit.urn), dtype="string"),
+    TableColumn("name", read=lambda result: result.row.name, dtype="string"),
+    TableColumn("type", read=lambda result: result.hit.urn.entity_type, dtype="string"),
+    TableColumn("platform", read=lambda result: result.row.platform, dtype="string"),
+    TableColumn("description", read=lambda result: result.row.description or None, dtype="string"),
+    TableColumn("edited", read=lambda result: result.row.is_edited, dtype="bool"),
+    TableColumn("table", read=lambda result: result.row.folder, dtype="string"),
+    TableColumn("path", read=lambda result: result.column.path, dtype="string"),
+    TableColumn("native_type", read=lambda result: result.column.native_type, dtype="string"),
+)
 
 
 def search_table(
@@ -749,18 +869,24 @@ def search_table(
     matched                     object   lists of the fields that matched
 
     Entities that are not in `summaries` have only what their URN says, and no lists; those that are
-    not in `measures` have no rows, queries and changed. The index `rank` starts at `start`.
+    not in `measures` have no rows, queries and changed. The index `rank` starts at `start`. Columns
+    have, in place of owners, tags and these, the name of their `table`, their `path` and
+    `native_type`.
     """
     from explorer.client.entity import Entity
 
+    hits = tuple(hits)
+    about: Sequence[TableColumn[_Result]] = (
+        *map(_of_entity, _summary_columns(names)),
+        _measure_column("rows", "Int64"),
+        _measure_column("queries", "Int64"),
+        _measure_column("changed", TIME),
+    )
+    if hits and all(hit.column for hit in hits):
+        about = _RESULT_OF_COLUMN
     columns = (
         TableColumn("rank", audience="index", dtype="int64"),
-        *map(_of_entity, _summary_columns(names)),
-        *(
-            _measure_column("rows", "Int64"),
-            _measure_column("queries", "Int64"),
-            _measure_column("changed", TIME),
-        ),
+        *about,
         TableColumn(
             "matched",
             read=lambda result: [*dict.fromkeys(match.field for match in result.hit.matched)],
@@ -771,8 +897,8 @@ def search_table(
         _Result(
             rank,
             hit,
-            (summaries or {}).get(hit.urn) or Entity(hit.urn, {}),
-            hit.urn in (summaries or {}),
+            (summaries or {}).get(hit.entity_urn) or Entity(hit.entity_urn, {}),
+            hit.entity_urn in (summaries or {}),
             (measures or {}).get(hit.urn),
         )
         for rank, hit in enumerate(hits, start)

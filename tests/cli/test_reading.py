@@ -336,3 +336,32 @@ def test_a_result_has_one_form(shop: Run) -> None:
     ran = shop("search", "shop", "--json", "--urns")
     assert (ran.code, ran.out) == (2, "")
     assert "--json and --urns cannot be combined" in ran.err
+
+
+def test_columns_are_listed_with_their_tables(shop: Run) -> None:
+    found = shop("search", "--columns", "surrogate", "--json").json
+    (hit,) = found["hits"]
+    assert (hit["table"], hit["path"], hit["type"]) == (ORDERS, hit["name"], "schemaField")
+    assert hit["urn"] == f"urn:li:schemaField:({ORDERS},{hit['path']})"
+    assert hit["native_type"]
+    assert found["tables"] == {"read": 1, "total": 1}
+    assert not found["facets"]
+    ran = shop("search", "--columns", "surrogate", COLUMNS="120")
+    header, row = ran.out.splitlines()
+    titles = ["name", "platform", "table", "native", "type", "description", "matched"]
+    assert header.split() == titles
+    assert row.split()[:3] == [hit["name"], "hive", "shop.orders"]
+    assert shop("search", "--columns", "surrogate", "--urns").out.strip() == hit["urn"]
+    why = shop("search", "--columns", "surrogate", "--why").out
+    assert "column of shop.orders" in why
+    assert "surrogate in its description, tags or terms" in why
+    for wrong in (("--sort", "name"), ("--entity", "chart")):
+        assert shop("search", "--columns", "surrogate", *wrong).code == 1
+
+
+def test_a_result_says_by_which_columns_it_was_found(shop: Run) -> None:
+    (hit,) = shop("search", "surrogate", "--entity", "dataset", "--json").json["hits"]
+    (match,) = hit["matched"]
+    assert match["field"] in ("fieldDescriptions", "editedFieldDescriptions")
+    row = shop("search", "surrogate", "--entity", "dataset", COLUMNS="160").out
+    assert f"{match['field']}: {match['column']}" in row

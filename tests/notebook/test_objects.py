@@ -578,3 +578,19 @@ def test_a_table_that_sorts_is_made_by_itables_or_its_extra_is_named(
     assert "\n" not in written
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", made.df["changed"].dropna().iloc[0])
     assert len(cat.dataset(ORDERS).usage().sortable().df) == 30
+
+
+def test_a_search_of_columns_shows_them_with_their_tables(cat: Catalog) -> None:
+    found = cat.search("customer email", columns=True, count=4)
+    assert repr(found).splitlines()[0] == f"«customer email» · columns  4 of {found.total}"
+    assert found.hits[0].column is not None
+    row = found.to_frame().loc[0]
+    assert (row["name"], row["path"], row["type"]) == ("email", "email", "schemaField")
+    assert row["table"].endswith(".customers")
+    assert f"column of {row['table']}" in repr(found)
+    assert found[0].urn == found.hits[0].column.table
+    again = found.next()
+    assert not {*found.urns} & {*again.urns}
+    every = found.all()
+    assert [hit.urn for hit in every][:8] == [*found.urns, *again.urns]
+    assert len(every) == found.complete

@@ -238,3 +238,48 @@ def test_a_page_beyond_ten_thousand_is_refused_and_scrolling_is_named(
     assert answer.status_code == 400
     assert "result 10001" in answer.json()["message"]
     assert "scrollAcrossEntities" in answer.json()["message"]
+
+
+def test_columns_are_found_with_their_tables_and_a_dataset_says_which_of_them_match(
+    caller: Caller,
+) -> None:
+    text: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
+    fields: list[dict[str, Any]] = [
+        {"fieldPath": path, "nativeDataType": "text", "type": text} | more
+        for path, more in (
+            ("gipfelhoehe", {}),
+            ("cairn", {"description": "Where the gipfelbuch lies"}),
+        )
+    ]
+    schema = {"schemaName": "", "platform": "urn:li:dataPlatform:hive", "version": 0, "hash": ""}
+    other = {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}}
+    schema |= {"platformSchema": other, "fields": fields}
+    caller.ingest(hive("peaks.summits"), "schemaMetadata", schema)
+
+    asked = {"input": "gipfelbuch summits", "start": 0, "count": 10}
+    value = caller.post("/entities?action=searchColumns", asked).json()["value"]
+    column = f"urn:li:schemaField:({hive('peaks.summits')},cairn)"
+    assert value["numEntities"] == 1
+    assert value["metadata"]["urns"] == [column]
+    assert value["metadata"]["columns"] == [
+        {
+            "table": hive("peaks.summits"),
+            "fieldPath": "cairn",
+            "nativeDataType": "text",
+            "description": "Where the gipfelbuch lies",
+            "edited": False,
+        }
+    ]
+    assert value["metadata"]["tables"] == {"read": 1, "total": 1}
+    (explanation,) = value["metadata"]["explanations"]
+    assert explanation["reason"] == (
+        "gipfelbuch in its description, tags or terms; summits in the name of its table"
+    )
+
+    asked = {"input": "gipfelbuch OR gipfelhoehe", "entity": "dataset", "start": 0, "count": 10}
+    metadata = caller.post("/entities?action=search", asked).json()["value"]["metadata"]
+    matched = [field["name"] for field in metadata["matches"][0]["matchedFields"]]
+    assert dict(zip(matched, metadata["explanations"][0]["columns"], strict=True)) == {
+        "fieldPaths": "gipfelhoehe",
+        "fieldDescriptions": "cairn",
+    }

@@ -198,7 +198,8 @@ def test_the_configuration_is_one_that_clients_accept(caller: Caller) -> None:
     # From here on agents are offered the tools that write.
     assert tuple(int(part) for part in version.lstrip("v").split(".")) >= (1, 4, 0)
     ours = config["catalogExplorer"]
-    offered = {"conditionalEdits", "coverageTrend", "namesInFilters", "proposals", "stewardship"}
+    offered = {"columns", "conditionalEdits", "coverageTrend", "namesInFilters", "proposals"}
+    offered |= {"stewardship"}
     assert set(ours) == {"version", "id", "sample", "entities"} | offered
     assert ours["id"] == caller.catalog.store.catalog_id()
     assert all(ours[name] is True for name in offered)

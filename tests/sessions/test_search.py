@@ -320,3 +320,44 @@ async def test_what_others_changed_is_read_again_where_it_is_shown(
     await session.read_measures()
     row = results_of(session).row(results_of(session).hits[0])
     assert row.measures is not None
+
+
+async def test_columns_are_results_with_their_tables(session: SearchSession) -> None:
+    await session.search(Query("customer email", columns=True))
+    results = results_of(session)
+    first = results.row(results.hits[0])
+    assert (first.name, first.kind_label, first.table) == ("email", "column", "customers")
+    assert first.column_to_open(results.words) == "email"
+    assert first.entity_urn in results.entities
+    assert first.entity_urn.name in ("shop.public.customers", "raw.shop.customers")
+    assert results.page.complete
+    assert not results.groups
+    await session.read_page(20)
+    assert len(results_of(session).hits) == 40
+    urns = [hit.urn for hit in results_of(session).hits.values()]
+    assert len({*urns}) == 40
+
+
+async def test_a_result_is_opened_at_the_column_that_explains_it(session: SearchSession) -> None:
+    await session.search(Query("wrapping type:dataset"))
+    results = results_of(session)
+    rows = map(results.row, results.hits.values())
+    columns = {row.name: row.column_to_open(results.words) for row in rows}
+    assert columns["order_items"] == "is_gift"
+    await session.search(Query("orders type:dataset"))
+    results = results_of(session)
+    assert results.row(results.hits[0]).column_to_open(results.words) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        (Query("email", sort="name", columns=True), "leave out the sort order"),
+        (Query("email", types=("chart",), columns=True), "only datasets have columns"),
+    ],
+)
+async def test_what_columns_do_not_have_is_refused(
+    session: SearchSession, query: Query, sentence: str
+) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        await session.search(query)

@@ -14,6 +14,7 @@ from textual.keys import _character_to_key
 from explorer.client import AsyncCatalog
 from explorer.errors import Busy, Unreachable
 from explorer.metadata import Urn
+from explorer.tui.screens.columns import ColumnsView
 from explorer.tui.screens.search_results import ResultRows
 from tests.tui.conftest import OpenTerminal, Reader
 
@@ -410,3 +411,36 @@ async def test_what_is_found_while_the_database_is_away_is_shown_by_its_urns(
         await reader.type("fct_orders")
         await reader.sees("analytics.marts.fct_purchase_orders")
         await reader.sees("Names and descriptions cannot be read now")
+
+
+async def test_columns_are_results_that_open_at_the_column(sample: Path, at: OpenTerminal) -> None:
+    async with at(sample) as reader:
+        await reader.ask("country of customer addresses")
+        await reader.sees("results", "customer_addresses")
+        await reader.press("enter", "i")
+        shown = await reader.sees("columns", "with all of", "shop.public.customer_add")
+        assert "without" not in shown.split("country_code")[0]
+        await reader.press("o")
+        await reader.sees("Columns come best first.")
+        row = reader.app.screen.query_one(ResultRows).row_at(0)
+        assert row is not None
+        assert row.column is not None
+        await reader.press("enter")
+        await reader.sees("Columns·", "customer_addresses")
+        columns = reader.app.screen.query_one(ColumnsView)
+        await reader.until(lambda: columns.current is not None)
+        path = row.column.path
+        await reader.until(lambda: columns.current and columns.current.path.raw == path)
+        await reader.press("backspace", "i")
+        await reader.sees(" results ", "with all of")
+
+
+async def test_a_result_found_by_a_column_opens_there(sample: Path, at: OpenTerminal) -> None:
+    async with at(sample) as reader:
+        await reader.ask("wrapping platform:postgres")
+        shown = await reader.sees("1 result", "order_items")
+        assert "column is_gift" in shown
+        await reader.press("enter", "enter")
+        await reader.sees("Columns·", "order_items")
+        columns = reader.app.screen.query_one(ColumnsView)
+        await reader.until(lambda: columns.current and columns.current.path.raw == "is_gift")

@@ -56,6 +56,7 @@ Examples
   catalog search --filter 'owner:"Nina Weber" rows:1000..50000'
   catalog search fieldPaths:order_id --urns --count 1000 > urns.txt
   catalog search --filter tags:PII --json | jq -r '.hits[].name'
+  catalog search --columns customer email
   catalog search revenue --entity chart --entity dashboard --csv > revenue.csv
 
 \b
@@ -110,6 +111,9 @@ domains, typeNames, name and many more.
     is_flag=True,
     help="Explain each result: its score, and the matched fields with their weights.",
 )
+@click.option(
+    "--columns", is_flag=True, help="List columns, with their tables, instead of entities."
+)
 @budget_options
 @format_options("urns", "json", "csv")
 @catalog_options
@@ -124,6 +128,7 @@ def search(
     shown_as: OutputFormat | None,
     *,
     explains: bool,
+    columns: bool,
 ) -> None:
     """Search the catalog for TEXT; the best matches come first.
 
@@ -132,13 +137,18 @@ def search(
     the last column of the table lists the fields that matched. If a word has no match, its spelling
     is corrected, with a message. Where few have all words, those that have most follow, except with
     --urns. A URN among the words finds the entity and all that refer to it.
+
+    With --columns the results are columns of the datasets that are found: those that have a word of
+    TEXT in their name, description, tags or terms.
     """
     from explorer.cli.output import note, show
     from explorer.sessions.search import NO_NAMES, Query, find, read_entities
     from explorer.views.search import search_report
 
     with target.open() as catalog:
-        query = Query(" ".join(text), read_filters(filters, catalog), sort, entities)
+        query = Query(
+            " ".join(text), read_filters(filters, catalog), sort, entities, columns=columns
+        )
         page = catalog.wait(find(catalog.core, query, start, count))
         summaries = {} if shown_as == "urns" else catalog.wait(read_entities(catalog.core, page))
     if summaries is None:

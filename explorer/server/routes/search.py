@@ -1,12 +1,17 @@
 """Endpoints that find entities: search, autocomplete, scrolling through results, and browsing
 folders; also the files of the search index."""
 
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from starlette.responses import Response
 
+from explorer.errors import CatalogError
 from explorer.metadata.browse_paths import split_path
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
@@ -34,6 +39,13 @@ from explorer.server.routes import (
     START,
     URN,
 )
+from explorer.server.search.columns import (
+    MOST_TABLES,
+    SCHEMA_ASPECTS,
+    has_column_text,
+    matched_columns,
+    rank_columns,
+)
 from explorer.server.search.document import BROWSE_PATHS
 from explorer.server.search.query import FacetCounts, FoundPage, SearchQuery
 from explorer.server.search_request import (
@@ -47,6 +59,12 @@ from explorer.server.search_request import (
     scroll_id,
 )
 
+if TYPE_CHECKING:
+    from explorer.server.store import StoredAspect
+
+# Searches are answered from the index; they do not wait for the store.
+_COLUMNS_SECONDS = 0.5
+
 GIVES_RESULTS = (
     "numEntities (the total), pageSize, from, entities, and metadata with urns, the matches of "
     "each entity, an explanation of each (its score, how much of it comes from usage, the reason "
@@ -55,7 +73,9 @@ GIVES_RESULTS = (
     "values returned); metadata.corrected is the text that was searched for instead, if a word "
     "of the query occurs nowhere; where few entities have all words of the query, those that have "
     "most follow, metadata.loosened has the number of the former (complete) and the words, and "
-    "the explanation of each of the latter the words that it lacks"
+    "the explanation of each of the latter the words that it lacks; where columns of a "
+    "dataset match, its explanation has columns: the path of the column of each matched field, or "
+    "null"
 )
 SORTING = (
     "In a sorted result, entities without a value come last; if an entity has several values, "
@@ -91,8 +111,14 @@ async def _entity_filter(
     return entity_filter
 
 
-def search_value(query: SearchQuery, page: FoundPage, dialect: Dialect) -> dict[str, Any]:
-    """Return the `value` of a search response."""
+def search_value(
+    query: SearchQuery,
+    page: FoundPage,
+    dialect: Dialect,
+    columns: Mapping[str, Sequence[str | None]] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Return the `value` of a search response. `columns` has, by the URN of a hit, of which column
+    each of its matches is."""
     matched = [
         [{"name": field, "value": value} for field, value in hit.matched] for hit in page.hits
     ]
@@ -115,6 +141,7 @@ def search_value(query: SearchQuery, page: FoundPage, dialect: Dialect) -> dict[
                     "reason": hit.reason,
                     "weights": list(hit.weights),
                     **({"lacks": list(hit.lacks)} if hit.lacks else {}),
+                    **({"columns": columns[hit.urn]} if hit.urn in columns else {}),
                 }
                 for hit in page.hits
             ],
@@ -338,11 +365,76 @@ class SearchRoutes(Routes):
         value = search_value(query, page, request.dialect)
         return ValueResponse(value | {"scrollId": scroll_id(query, page)})
 
+    @Endpoint(
+        "POST",
+        "/entities",
+        "search the columns of datasets",
+        role="reader",
+        standing="ours",
+        action="searchColumns",
+        parameters=(INPUT, *_PAGED, FILTER),
+        gives="as searchAcrossEntities, without facets: entities are columns (schemaField), with "
+        "metadata.columns, which has for each its table, fieldPath, nativeDataType, description "
+        "and whether that was edited, and metadata.tables, which has how many datasets match "
+        "(total) and how many of them, the best, were looked through (read)",
+        notes=(
+            "A column is found by a word of its name, description, tags or terms; other words may "
+            "be its dataset's. The filter is for datasets; conditions on columns, as "
+            "fieldPaths and fieldTags, hold for the column.",
+            "Words count by how rare they are and where they stand, as in other searches.",
+        ),
+    )
+    async def _search_columns(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
+        asked = read_search(parameters, parameters.text("input"), ("dataset",))
+        query = await self._listed(request, asked)
+        catalog = self._catalog
+        tables = await catalog.offload(catalog.index.find_tables, query, MOST_TABLES)
+        urns = [document.urn for document in tables.documents]
+        stored = await catalog.read(catalog.store.aspects, urns, SCHEMA_ASPECTS)
+        vocabulary = catalog.index.vocabulary
+        found = await catalog.offload(
+            rank_columns, tables, stored, vocabulary, query.start, query.count
+        )
+        value = search_value(query, found.page, request.dialect)
+        value["metadata"] |= {
+            "columns": [
+                {
+                    "table": column.table,
+                    "fieldPath": column.path,
+                    "nativeDataType": column.native_type,
+                    "description": column.description,
+                    "edited": column.edited,
+                }
+                for column in found.columns
+            ],
+            "tables": {"read": found.read_tables, "total": found.tables},
+        }
+        return ValueResponse(value)
+
     async def _find(self, request: RestliRequest, query: SearchQuery) -> Response:
         page = await self._search_page(request, query)
-        return ValueResponse(search_value(query, page, request.dialect))
+        columns = await self._columns_of(page)
+        return ValueResponse(search_value(query, page, request.dialect, columns))
+
+    async def _columns_of(self, page: FoundPage) -> Mapping[str, Sequence[str | None]]:
+        """Return of which column each match of the hits is, by URN. While the store cannot be read,
+        only matches by name are told."""
+        catalog, vocabulary = self._catalog, self._catalog.index.vocabulary
+        urns = [hit.urn for hit in page.hits if has_column_text(hit, vocabulary)]
+        stored: Mapping[str, Sequence[StoredAspect]] = {}
+        if urns and catalog.store.is_reachable:
+            with suppress(CatalogError, TimeoutError):
+                async with asyncio.timeout(_COLUMNS_SECONDS):
+                    stored = await catalog.read_few(catalog.store.aspects, urns, SCHEMA_ASPECTS)
+        return matched_columns(page.hits, stored, vocabulary)
 
     async def _search_page(self, request: RestliRequest, query: SearchQuery) -> FoundPage:
+        query = await self._listed(request, query)
+        return await self._catalog.offload(self._catalog.index.search, query)
+
+    async def _listed(self, request: RestliRequest, query: SearchQuery) -> SearchQuery:
+        """Return a query as it is meant, without what should not be listed."""
         index, types = self._catalog.index, query.entity_types
         query = replace(
             query,
@@ -351,8 +443,7 @@ class SearchRoutes(Routes):
         )
         if request.dialect == "datahub":
             query = ignore_unknown_fields(query, index.vocabulary)
-        query = leave_out_unlisted(query, index.vocabulary)
-        return await self._catalog.offload(index.search, query)
+        return leave_out_unlisted(query, index.vocabulary)
 
     @Endpoint(
         "POST",

@@ -136,9 +136,9 @@ class StatusRoutes(Routes):
         "moved or restored from a backup, whether it holds the sample, the number "
         "of entities of the types that a search of all types lists, whether edits in GraphQL "
         "accept the condition ifCurrent, whether filters accept names in place of URNs, whether "
-        "/stewardship and its trend are available, whether changesets are kept, what the "
-        "catalog had and has lost, and, in signIn, the issuer with which people sign in, if there "
-        "is one",
+        "searchColumns is there, whether /stewardship and its trend are available, whether "
+        "changesets are kept, what the catalog had and has lost, and, in signIn, the issuer with "
+        "which people sign in, if there is one",
         notes=(
             "Answered without a token.",
             (

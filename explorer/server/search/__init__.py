@@ -40,6 +40,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from explorer.query.filters import Filter
+from explorer.server.search.columns import SearchedTables
 from explorer.server.search.document import Document, FolderListing, FolderQuery
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.query import FoundPage, How, NameCompletion, SearchQuery
@@ -89,6 +90,11 @@ class SearchEngine(Protocol):
         """Return the document that the index holds of an entity, committed or not, or `None`.
 
         Raises as `search`.
+        """
+
+    def find_tables(self, query: SearchQuery, most: int) -> SearchedTables:
+        """Return the first datasets of a search, of which `columns.rank_columns` makes a page of
+        columns. Raises as `search`.
         """
 
     def find_urns(self, query: SearchQuery) -> set[str]:

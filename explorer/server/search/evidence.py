@@ -118,7 +118,7 @@ class Evidence:
     """
 
     def __init__(self, node: Node, vocabulary: Vocabulary) -> None:
-        leaves = list(_leaf_nodes(node))
+        leaves = list(leaf_nodes(node))
         self._vocabulary = vocabulary
         self._compared: dict[str, list[Value | ValuePattern]] = {}
         for leaf in leaves:
@@ -251,15 +251,16 @@ def _letters(leaf: Word | Wildcard | Phrase | PointedAt) -> tuple[str, ...]:
             return (fold(leaf.urn),)
 
 
-def _leaf_nodes(
+def leaf_nodes(
     node: Node,
 ) -> Iterator[Word | Stem | Wildcard | Phrase | PointedAt | Value | ValuePattern]:
+    """Yield the words, texts and values of a query that are not negated."""
     match node:
         case Word() | Stem() | Wildcard() | Phrase() | PointedAt() | Value() | ValuePattern():
             yield node
         case And() | Or():
             for inner in node.nodes:
-                yield from _leaf_nodes(inner)
+                yield from leaf_nodes(inner)
         case _:
             pass
 

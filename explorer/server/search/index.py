@@ -36,6 +36,7 @@ from explorer.server.search.analysis import (
     use_of,
     word_line,
 )
+from explorer.server.search.columns import SearchedTables, weigh_words
 from explorer.server.search.document import Document, FolderListing, FolderQuery, list_folders
 from explorer.server.search.engine import EngineFailed
 from explorer.server.search.entries import make_entry
@@ -48,7 +49,14 @@ from explorer.server.search.layers import (
     Layers,
     MemoryIndex,
 )
-from explorer.server.search.loosened import FULL_PAGE, Frequencies, Loosened, find_most, weigh
+from explorer.server.search.loosened import (
+    FULL_PAGE,
+    Frequencies,
+    Loosened,
+    WeighedWord,
+    find_most,
+    weigh,
+)
 from explorer.server.search.query import (
     Among,
     And,
@@ -58,6 +66,7 @@ from explorer.server.search.query import (
     NameCompletion,
     Node,
     Not,
+    OptionalWords,
     Or,
     Phrase,
     PointedAt,
@@ -324,6 +333,38 @@ class SearchIndex:
     def document(self, urn: str) -> Document | None:
         with self._reading() as layers:
             return layers.document(urn)
+
+    def find_tables(self, query: SearchQuery, most: int) -> SearchedTables:
+        query = replace(query, entity_types=("dataset",), start=0, count=0, facets=False, sort=())
+        found = self.search(query)
+        query = replace(query, text=found.corrected or query.text)
+        resolved = self._resolve(query)
+        with self._reading() as layers:
+            view = layers.view()
+            plan = self._plan(resolved, view, layers)
+            loosened = self._loosen(plan, view, layers)
+            places = plan.merged.page(0, most)
+            total = plan.merged.total()
+            if loosened is not None:
+                total = loosened.counted.merged.total()
+                places += loosened.best.documents[: most - len(places)]
+            optional = resolved.optional
+            spelling = Spelling(view, layers.terms, self._vocabulary)
+            frequencies = Frequencies(view.parts, layers.terms)
+
+            def weigh_asked(asked: OptionalWords) -> tuple[WeighedWord, ...]:
+                return weigh(asked, frequencies, self._expand, spelling.nearest)
+
+            return SearchedTables(
+                tuple(map(plan.document, places)),
+                total,
+                resolved.node,
+                weigh_words(resolved.text_query, optional, weigh_asked),
+                optional.words if optional is not None else (),
+                optional is not None,
+                optional is not None and optional.is_question,
+                found.corrected,
+            )
 
     def find_urns(self, query: SearchQuery) -> set[str]:
         return self._urns(self._resolve(replace(query, sort=(SortBy("urn"),))))

@@ -5,7 +5,8 @@ not count. An entity whose name consists of words of the text gains as much as b
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,41 +15,51 @@ import tantivy
 from explorer.server.search.analysis import analyse, chunks, is_minor, names_of, order_key, split
 from explorer.server.search.analysis import stem as stem_of
 from explorer.server.search.document import Document
+from explorer.server.search.evidence import like
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.layers import IndexPart
-from explorer.server.search.query import Node, OptionalWords, Phrase, Stem, all_of
+from explorer.server.search.query import Node, OptionalWords, Phrase, Stem, Wildcard, all_of
 from explorer.server.search.result import FoundDocument, IndexResult
 from explorer.server.search.terms import Terms, all_but, both, either
 
 # Results are loosened where fewer match everything.
 FULL_PAGE = 20
-_MOST = 100
+MOST_LOOSENED = 100
 # So many documents are compared by their names too.
 _MOST_COMPARED = 150
-_NAME_WEIGHT = 1.5
+NAME_WEIGHT = 1.5
 _STRONG_WEIGHT = 1.25
 _MINOR = 0.7
 # A document with less than this part of the best score is left out.
-_LEAST = 0.25
+LEAST = 0.25
 _SHORTEST_PREFIX = 3
 _MOST_WITH_PREFIX = 50
 
 
 @dataclass(frozen=True, slots=True)
 class WeighedWord:
-    """A word, or a phrase in quotes, that counts. `forms` are its alternatives, each the stems that
-    a document has then, and how much having them is worth."""
+    """A word that counts, or a phrase in quotes or a pattern, which is `exact`. `forms` are its
+    alternatives, each the stems that a document has then, and how much having them is worth."""
 
     word: str
     forms: tuple[tuple[frozenset[str], float], ...]
-    phrase: Phrase | None = None
+    exact: Phrase | Wildcard | None = None
 
-    def is_in(self, stems: frozenset[str], line: str) -> bool:
-        """Return whether a document with these stems, and these words in a line, has the word."""
-        if self.phrase is not None:
-            texts = self.phrase.words, self.phrase.joined_words
-            return any(f" {' '.join(words)} " in line for words in texts)
-        return any(form <= stems for form, _ in self.forms)
+    def worth_in(self, stems: frozenset[str], line: str) -> float:
+        """Return what having the word is worth to a document with these stems, and these words in a
+        line; 0 if it does not have it."""
+        match self.exact:
+            case Phrase(words, joined_words):
+                texts = (f" {' '.join(text)} " for text in (words, joined_words))
+                return self.worth if any(text in line for text in texts) else 0.0
+            case Wildcard():
+                return self.worth if like(self.exact)(line) else 0.0
+        return max((worth for form, worth in self.forms if form <= stems), default=0.0)
+
+    @property
+    def worth(self) -> float:
+        """What having the word is worth at most; 0 if no document has it."""
+        return max((worth for _, worth in self.forms), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +74,7 @@ class Loosened:
         """Return the words that a document lacks."""
         line = analyse(vocabulary, document).words
         stems = frozenset(map(stem_of, line.split()))
-        return tuple(word.word for word in self.words if not word.is_in(stems, line))
+        return tuple(word.word for word in self.words if not word.worth_in(stems, line))
 
     def reason(self, lacks: Sequence[str]) -> str:
         """Return in words why a document that lacks some words is in the result."""
@@ -73,8 +84,8 @@ class Loosened:
     @property
     def node(self) -> Node:
         """The query whose values in a document are evidence for it."""
-        phrases = [word.phrase for word in self.words if word.phrase is not None]
-        single = [word for word in self.words if word.phrase is None]
+        phrases = [word.exact for word in self.words if word.exact is not None]
+        single = [word for word in self.words if word.exact is None]
         stems = {stem for word in single for form, _ in word.forms for stem in form}
         return all_of((*phrases, *map(Stem, sorted(stems))))
 
@@ -179,14 +190,13 @@ def find_most(
     if not clauses:
         return None
     stems = {stem for word in words for form, _ in word.forms for stem in form}
-    bonus = sum(max((worth for _, worth in word.forms), default=0.0) for word in words)
-    bonus /= max(1, len(clauses))
+    bonus = name_worth(words)
     ranked: list[tuple[float, str, FoundDocument, str]] = []
     for part, result in enumerate(results):
         for score, address in result.best(either(clauses), _MOST_COMPARED):
             document = result.document(address)
             weight = _MINOR if is_minor(document) else 1.0
-            more = bonus * _named_by(document, stems, vocabulary)
+            more = bonus * named_by(names_of(vocabulary, document), stems)
             key = order_key(document)
             place = FoundDocument(step, key, address, part)
             ranked.append((round(weight * score + more, 4), key, place, document.urn))
@@ -194,7 +204,7 @@ def find_most(
         return None
     ranked.sort(key=lambda entry: (-entry[0], entry[1]))
     best = ranked[0][0]
-    good = [entry for entry in ranked[:_MOST] if entry[0] >= best * _LEAST]
+    good = [entry for entry in ranked[:MOST_LOOSENED] if entry[0] >= best * LEAST]
     # Complete matches have scores of 1 and more.
     scores = {urn: score / (best + 1) for score, _, _, urn in good}
     return Loosened(tuple(words), tuple(place for _, _, place, _ in good), scores)
@@ -202,8 +212,8 @@ def find_most(
 
 def _query(word: WeighedWord, terms: Terms) -> tantivy.Query:
     """Return the query for a word, whose score is that of its best form."""
-    if word.phrase is not None:
-        texts = {word.phrase.words, word.phrase.joined_words}
+    if isinstance(word.exact, Phrase):
+        texts = {word.exact.words, word.exact.joined_words}
         queries = [
             tantivy.Query.phrase_query(terms.schema, "words", [*words])
             if len(words) > 1
@@ -223,16 +233,21 @@ def _form_query(stems: frozenset[str], worth: float, terms: Terms) -> tantivy.Qu
         queries = [tantivy.Query.term_query(terms.schema, "marks", mark) for mark in marks]
         return tantivy.Query.const_score_query(both(queries), worth)
 
-    weights = [_NAME_WEIGHT, *[_STRONG_WEIGHT] * (terms.common - 1)]
+    weights = [NAME_WEIGHT, *[_STRONG_WEIGHT] * (terms.common - 1)]
     more = [scored(worth * (weight - 1), rank) for rank, weight in enumerate(weights)]
     return either([scored(worth, None), *more])
 
 
-def _named_by(document: Document, stems: set[str], vocabulary: Vocabulary) -> float:
-    """Return which part of the words of the name of a document are among stems; of several names
-    the best."""
+def name_worth(words: Sequence[WeighedWord]) -> float:
+    """Return what a name that consists of the words is worth: as much as one of them."""
+    worths = [word.worth for word in words if word.forms]
+    return sum(worths) / max(1, len(worths))
+
+
+def named_by(names: Iterable[str], stems: AbstractSet[str]) -> float:
+    """Return which part of the words of a name are among stems; of several names the best."""
     best = 0.0
-    for name in names_of(vocabulary, document):
+    for name in names:
         parts = {stem_of(part) for run in chunks(name.rpartition(".")[2]) for part in split(run)}
         if parts:
             best = max(best, len(parts & stems) / len(parts))

@@ -26,6 +26,7 @@ from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
+from explorer.views.search import result_row
 from explorer.views.table import FILE_FORMATS, Row, Table, require_parquet
 
 if TYPE_CHECKING:
@@ -50,10 +51,17 @@ _RESULT: Final = (
     "matched",
 )
 
+_COLUMN: Final = (
+    *("urn", "name", "table", "path", "native_type", "platform", "description", "matched"),
+)
+
 
 def results_table(session: "TerminalSession", results: "Results") -> Table:
     """Return the results of a search as a table: those read so far, or all, with two requests per
     page."""
+
+    is_columns = results.query.columns
+    names, of_hit = (_COLUMN, _of_column) if is_columns else (_RESULT, _of_hit)
 
     async def read_all_rows() -> AsyncIterator[Sequence[Row]]:
         catalog = await session.catalog()
@@ -62,16 +70,24 @@ def results_table(session: "TerminalSession", results: "Results") -> Table:
             filter=results.filter,
             sort=results.query.sort,
             page_size=_PAGE,
+            columns=results.query.columns,
         )
         while hits := await pages.page():
-            summed = await catalog.summaries(hit.urn for hit in hits)
-            yield [_of_hit(hit, summed.get(hit.urn)) for hit in hits]
+            summed = await catalog.summaries({hit.entity_urn for hit in hits})
+            yield [of_hit(hit, summed.get(hit.entity_urn)) for hit in hits]
 
     hits = [results.hits[at] for at in sorted(results.hits)]
-    rows = [_of_hit(hit, results.entities.get(hit.urn)) for hit in hits]
+    rows = [of_hit(hit, results.entities.get(hit.entity_urn)) for hit in hits]
     more = read_all_rows if results.total > len(rows) else None
     title = f"results {results.question.words}".rstrip()
-    return Table.of(title, _RESULT, rows, total=results.total, read_all=more)
+    return Table.of(title, names, rows, total=results.total, read_all=more)
+
+
+def _of_column(hit: "Hit", entity: "Entity | None") -> Row:
+    row = result_row(hit, entity)
+    path, type_ = (hit.column.path, hit.column.native_type) if hit.column else ("", "")
+    about = (row.folder, path, type_, row.platform, row.description)
+    return (str(hit.urn), row.name, *about, row.matched_fields)
 
 
 def _of_hit(hit: "Hit", entity: "Entity | None") -> Row:

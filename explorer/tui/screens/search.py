@@ -308,16 +308,19 @@ class SearchView(Vertical, SizeAware):
     @dataclass
     class ResultOpened(Message):
         """The result that was chosen before the answer came is to be opened, None where there is
-        none. `take` returns the keys that were pressed since, which are for its page."""
+        none, at a `column` if that was found. `take` returns the keys that were pressed since,
+        which are for its page."""
 
         urn: Urn | None
+        column: str | None
         take: Callable[[], list[events.Key]]
 
     @dataclass
     class HitOpened(Message):
-        """A result was opened."""
+        """A result was opened, at a `column` if that was found."""
 
         urn: Urn
+        column: str | None = None
 
     def __init__(self, session: TerminalSession, *, is_narrow: bool) -> None:
         super().__init__(id="find")
@@ -329,6 +332,7 @@ class SearchView(Vertical, SizeAware):
         self._is_leading_on = False
         self._ahead: list[events.Key] = []
         self._sort = ""
+        self._lists_columns = False
         self._reading: int | None = None
         self._shown_line = Text()
         self._is_narrow, self._is_at_facets = is_narrow, False
@@ -434,7 +438,7 @@ class SearchView(Vertical, SizeAware):
         fields of the server are known there is none."""
         if self._search_session is None:
             return None
-        query, registry = Query(self.text, sort=self._sort), self._search_session.catalog.registry
+        query, registry = self._query, self._search_session.catalog.registry
         try:
             query.conditions(registry)
         except FilterSyntax as fault:
@@ -446,9 +450,15 @@ class SearchView(Vertical, SizeAware):
         self.workers.cancel_group(self, "offers")
         self.query_one(DropDown).offer(())
 
+    @property
+    def _query(self) -> Query:
+        """The search in the box."""
+        sort = "" if self._lists_columns else self._sort
+        return Query(self.text, sort=sort, columns=self._lists_columns)
+
     def _ask(self) -> None:
         """Search for the text of the box."""
-        self._asked = Query(self.text, sort=self._sort)
+        self._asked = self._query
         self._is_pending = True
         self._give_up_opening()
         self._search(self._asked)
@@ -509,7 +519,8 @@ class SearchView(Vertical, SizeAware):
         if opens and self.screen.focused is self.results:
             # Until it is open, keys arrive here and are kept after the earlier ones.
             self._is_leading_on = True
-            self.post_message(self.ResultOpened(self.choose_result(0), self._take_ahead))
+            urn, column = self.choose_result(0)
+            self.post_message(self.ResultOpened(urn, column, self._take_ahead))
         else:
             self._give_up_opening()
 
@@ -776,25 +787,27 @@ class SearchView(Vertical, SizeAware):
 
     # The results.
 
-    def open(self, urn: Urn) -> None:
-        """Open an entity."""
-        self.post_message(self.HitOpened(urn))
+    def open(self, urn: Urn, column: str | None = None) -> None:
+        """Open an entity, at a column by its path."""
+        self.post_message(self.HitOpened(urn, column))
 
     def open_result(self, index: int) -> None:
         """Open a result; while a search runs, its first result when the answer comes."""
         if self._is_pending:
             self._opens_first = True
             return
-        urn = self.choose_result(index)
+        urn, column = self.choose_result(index)
         if urn is not None:
-            self.open(urn)
+            self.open(urn, column)
 
-    def choose_result(self, index: int) -> Urn | None:
-        """Return the result in a row, None where there is none; its search becomes a recent one."""
-        urn = self.results.urn_at(index)
-        if urn is not None:
-            self._saved.remember(self.text)
-        return urn
+    def choose_result(self, index: int) -> tuple[Urn | None, str | None]:
+        """Return the entity of the result in a row, None where there is none, and the column to
+        open it at; its search becomes a recent one."""
+        row = self.results.row_at(index)
+        if row is None:
+            return None, None
+        self._saved.remember(self.text)
+        return row.entity_urn, row.column_to_open(self.results.words)
 
     def results_key(self, what: str) -> None:
         """Run the action of a key of the results, or follow a move of their cursor."""
@@ -816,8 +829,13 @@ class SearchView(Vertical, SizeAware):
                 self._add_condition()
             case "jump":
                 self._ask_where()
+            case "order" if self._lists_columns:
+                self._session.say("Columns come best first.")
             case "order":
                 self._ask_order()
+            case "columns":
+                self._lists_columns = not self._lists_columns
+                self._ask()
             case "why":
                 why = self.query_one("#why")
                 why.display = not why.display

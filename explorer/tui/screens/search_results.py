@@ -25,6 +25,7 @@ from explorer.views.search import (
     ResultRow,
     loosened_label,
     sort_label,
+    tables_label,
 )
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class ResultRows(Rows):
         self.results: Results | None = None
         self.drafts: frozenset[str] = frozenset()
         """The URNs of entities that have drafts."""
-        self._marked: dict[Urn, None] = {}
+        self._marked: dict[Urn, ResultRow] = {}
         self._does = keys
 
     @property
@@ -162,11 +163,11 @@ class ResultRows(Rows):
 
     def action_mark(self) -> None:
         """Mark or unmark the row under the cursor, and move to the next."""
-        urn = self.urn_at(self.cursor)
-        if urn is None:
+        row = self.row_at(self.cursor)
+        if row is None:
             return
-        if self._marked.pop(urn, urn) is urn:
-            self._marked[urn] = None
+        if self._marked.pop(row.urn, None) is None:
+            self._marked[row.urn] = row
         self.refresh()
         self.refresh_bindings()
         self.move_to(self.cursor + 1)
@@ -174,16 +175,14 @@ class ResultRows(Rows):
 
     def action_label(self, what: "LabelledKind") -> None:
         """Change what the marked results have, or the one under the cursor."""
-        at = self.urn_at(self.cursor)
-        urns = self.marked or ((at,) if at is not None else ())
-        if not urns:
+        at = self.row_at(self.cursor)
+        rows = tuple(self._marked.values()) or ((at,) if at is not None else ())
+        if not rows:
             return
-        entity = self.results.entities.get(urns[0]) if self.results is not None else None
-        name = entity.name if entity is not None else urns[0].name
-        subject = name if len(urns) == 1 else f"{len(urns):,} marked entities"
-        self.post_message(
-            BulkLabelsRequested(what, tuple((str(urn), None) for urn in urns), subject)
-        )
+        kind = "entities" if rows[0].column is None else "columns"
+        subject = rows[0].name if len(rows) == 1 else f"{len(rows):,} marked {kind}"
+        places = ((str(row.entity_urn), row.column.path if row.column else None) for row in rows)
+        self.post_message(BulkLabelsRequested(what, tuple(places), subject))
 
     def action_unmark(self) -> None:
         """Unmark all rows."""
@@ -194,10 +193,24 @@ class ResultRows(Rows):
         """Allow unmarking while there are marks."""
         if action == "unmark":
             return bool(self._marked)
+        if action == "label" and self.results is not None and self.results.query.columns:
+            return True if parameters[0] in ("tags", "terms") else None
         if action == "choose":
             # The first result of a search that runs is opened when it is there.
             return True
         return super().check_action(action, parameters)
+
+    @property
+    def words(self) -> str:
+        """Return the words that were searched for."""
+        return self.results.words if self.results is not None else ""
+
+    def row_at(self, index: int) -> ResultRow | None:
+        """Return what is known of the result in a row; None for one that was not read yet."""
+        hit = self.hits.get(index)
+        if hit is None or self.results is None:
+            return None
+        return self.results.row(hit, self.drafts)
 
     def urn_at(self, index: int) -> Urn | None:
         """Return the URN in a row; None for one that was not read yet."""
@@ -285,14 +298,13 @@ class ResultRows(Rows):
         self._does.take_paste(event.text[:_PASTED], is_cut=False, into_empty=True)
 
     def _draw_hit(self, index: int, width: int) -> tuple[Text, Text]:
-        hit = self.hits.get(index)
-        if hit is None or self.results is None:
+        row = self.row_at(index)
+        if row is None:
             text = self.results.unreadable.get(index) if self.results is not None else None
             if text is None:
                 return Text(" …", "dim"), Text()
             return Text(f" {line(text, 200)}", "bold"), Text("   no URN: cannot be opened", "dim")
-        row = self.results.row(hit, self.drafts)
-        return draw_result(row, self.results.words, width, is_marked=hit.urn in self._marked)
+        return draw_result(row, self.words, width, is_marked=row.urn in self._marked)
 
 
 _PASTED = 10_000
@@ -314,7 +326,7 @@ def draw_result(
         [
             line_text(row.kind_label),
             line_text(row.platform, "bold"),
-            line_text(row.urn.origin, "dim"),
+            line_text(row.entity_urn.origin, "dim"),
         ]
     )
     first.append_text(padded(kind, right_width))
@@ -355,7 +367,10 @@ def count_line(
     if results.total == 0:
         hint = "; x clears the conditions" if results.question.runs else ""
         return Text.assemble(("No results", "bold"), hint)
-    text = Text.assemble((counted(results.total, "result"), "bold"))
+    noun = "column" if results.query.columns else "result"
+    text = Text.assemble((counted(results.total, noun), "bold"))
+    if tables := tables_label(results.page):
+        text.append(f" {tables}", "bold")
     if results.corrected is not None:
         typed, corrected = (in_quotes(words, _SHOWN) for words in results.corrected)
         text.append(f" for {corrected}; nothing matches {typed}", "bold")
