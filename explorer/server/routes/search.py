@@ -386,17 +386,17 @@ class SearchRoutes(Routes):
     )
     async def _search_columns(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        asked = read_search(parameters, parameters.text("input"), ("dataset",))
-        query = await self._listed(request, asked)
+        search = read_search(parameters, parameters.text("input"), ("dataset",))
+        query = await self._listed(request, search)
         catalog = self._catalog
         tables = await catalog.offload(catalog.index.find_tables, query, MOST_TABLES)
         urns = [document.urn for document in tables.documents]
         stored = await catalog.read(catalog.store.aspects, urns, SCHEMA_ASPECTS)
         vocabulary = catalog.index.vocabulary
-        found = await catalog.offload(
+        ranking = await catalog.offload(
             rank_columns, tables, stored, vocabulary, query.start, query.count
         )
-        value = search_value(query, found.page, request.dialect)
+        value = search_value(query, ranking.page, request.dialect)
         value["metadata"] |= {
             "columns": [
                 {
@@ -406,9 +406,9 @@ class SearchRoutes(Routes):
                     "description": column.description,
                     "edited": column.edited,
                 }
-                for column in found.columns
+                for column in ranking.columns
             ],
-            "tables": {"read": found.read_tables, "total": found.tables},
+            "tables": {"read": ranking.read_tables, "total": ranking.tables},
         }
         return ValueResponse(value)
 

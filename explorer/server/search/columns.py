@@ -147,7 +147,7 @@ def rank_columns(
         further = []
     further = [column for column in further if column.score >= best * LEAST][:MOST_LOOSENED]
     ranked = ranked[:complete] + further
-    shown = ranked[max(start, 0) : max(start, 0) + max(count, 0)]
+    page_columns = ranked[max(start, 0) : max(start, 0) + max(count, 0)]
     hits = tuple(
         SearchHit(
             str(Urn.of("schemaField", column.column.table, column.column.path)),
@@ -157,12 +157,12 @@ def rank_columns(
             column.reason,
             lacks=column.lacks,
         )
-        for column in shown
+        for column in page_columns
     )
     page = FoundPage(len(ranked), hits, (), corrected=tables.corrected)
     if further:
         page = replace(page, complete=complete, words=tables.typed)
-    columns = tuple(column.column for column in shown)
+    columns = tuple(column.column for column in page_columns)
     return FoundColumns(page, columns, len(tables.documents), tables.total)
 
 

@@ -336,8 +336,9 @@ class SearchIndex:
 
     def find_tables(self, query: SearchQuery, most: int) -> SearchedTables:
         query = replace(query, entity_types=("dataset",), start=0, count=0, facets=False, sort=())
-        found = self.search(query)
-        query = replace(query, text=found.corrected or query.text)
+        page = self.search(query)
+        corrected = page.corrected
+        query = replace(query, text=corrected or query.text)
         resolved = self._resolve(query)
         with self._reading() as layers:
             view = layers.view()
@@ -352,8 +353,8 @@ class SearchIndex:
             spelling = Spelling(view, layers.terms, self._vocabulary)
             frequencies = Frequencies(view.parts, layers.terms)
 
-            def weigh_asked(asked: OptionalWords) -> tuple[WeighedWord, ...]:
-                return weigh(asked, frequencies, self._expand, spelling.nearest)
+            def weigh_asked(optional_words: OptionalWords) -> tuple[WeighedWord, ...]:
+                return weigh(optional_words, frequencies, self._expand, spelling.nearest)
 
             return SearchedTables(
                 tuple(map(plan.document, places)),
@@ -363,7 +364,7 @@ class SearchIndex:
                 optional.words if optional is not None else (),
                 optional is not None,
                 optional is not None and optional.is_question,
-                found.corrected,
+                corrected,
             )
 
     def find_urns(self, query: SearchQuery) -> set[str]:
