@@ -92,6 +92,11 @@ class MatchedField:
     column: str | None = None
 
     @property
+    def is_name(self) -> bool:
+        """Whether the field contains the name of the entity."""
+        return self.field in _NAME_FIELDS
+
+    @property
     def column_label(self) -> str:
         """The column that has the value, without types; empty if it is no column's."""
         return "" if self.column is None else FieldPath(self.column).simple
@@ -231,8 +236,12 @@ class ResultRow:
         """
         folded_text = text.casefold()
         hidden = [word for word in words.casefold().split() if word not in folded_text]
-        names = {*_NAME_FIELDS, *(["fieldPaths"] if self.column is not None else [])}
-        fields = [field for field in self.matched if field.field not in names]
+        is_column = self.column is not None
+        fields = [
+            field
+            for field in self.matched
+            if not field.is_name and not (is_column and field.field == "fieldPaths")
+        ]
         for field in fields:
             value = field.value.casefold()
             if any(word in value for word in hidden):
