@@ -1,18 +1,15 @@
-"""Searching: what is typed is completed, searched for, and read page by page; searches are saved.
+"""Searching: what is typed is completed, searched for, and read page by page.
 
 A later search replaces one that still runs. What was found stays while another search runs, and
 where that one fails or cannot be read.
 """
 
 import asyncio
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from explorer.client.display import in_quotes
-from explorer.config.searches import SavedSearch, SearchFile, SearchStore
-from explorer.errors import Busy, InvalidInput, StorageFault
+from explorer.errors import Busy
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     from explorer.query import Completion
 
 NO_NAMES: Final = "Names and descriptions cannot be read now; names are those of the URNs."
-NOTHING_TO_SAVE: Final = "Nothing to save: type a search first."
 
 TYPING_PAUSE_SECONDS: Final = 0.03
 """How long a text has to stay as it is before it is searched for or completed."""
@@ -252,14 +248,10 @@ async def read_entities(
 
 
 class SearchSession(Session[SearchState]):
-    """Searches a catalog. Pages have `size` results; of each facet `values` values are shown.
-    `server` is what saved searches are kept under, by default the address."""
+    """Searches a catalog. Pages have `size` results; of each facet `values` values are shown."""
 
-    def __init__(
-        self, catalog: "AsyncCatalog", *, size: int, values: int, server: str = ""
-    ) -> None:
+    def __init__(self, catalog: "AsyncCatalog", *, size: int, values: int) -> None:
         self.size, self._values = size, values
-        self._server = server
         self._search_task: asyncio.Task[object] | None = None
         super().__init__(catalog, SearchState())
 
@@ -384,48 +376,6 @@ class SearchSession(Session[SearchState]):
         return tuple(
             completion for completion in completions if completion.urn or completion.text != text
         )
-
-    async def recent(self) -> tuple[SearchCompletion, ...]:
-        """Return the recent searches, latest first. Raises `Unusable`."""
-        return tuple(
-            SearchCompletion(text, "recent search", text, len(text), asks=True)
-            for text in (await self.searches()).recent[:_MOST_COMPLETIONS]
-        )
-
-    # Saved searches.
-
-    async def searches(self) -> SearchFile:
-        """Return the saved and the recent searches. Raises `Unusable`."""
-        return await self._with_store(SearchStore.read)
-
-    async def remember(self, text: str) -> None:
-        """Add a text to the recent searches. Where they cannot be written nothing is said: the
-        search was made all the same."""
-        if text:
-            with suppress(StorageFault):
-                await self._with_store(lambda store: store.add_recent(text))
-
-    @action("Save the search under a name")
-    async def save(self, name: str, text: str, sort: str = "") -> None:
-        """Save a search under a name."""
-        if not text:
-            raise InvalidInput(NOTHING_TO_SAVE)
-        await self._with_store(lambda store: store.save(SavedSearch(name, text, sort)))
-        self.say(f"Saved as {in_quotes(name, 60)}.")
-
-    @action("Rename a saved search")
-    async def rename(self, name: str, new: str) -> None:
-        """Rename a saved search."""
-        await self._with_store(lambda store: store.rename(name, new))
-
-    @action("Forget a saved or a recent search")
-    async def forget(self, name: str, recent: str) -> None:
-        """Remove a saved or a recent search."""
-        await self._with_store(lambda store: store.forget(name=name, recent=recent))
-
-    async def _with_store(self, do: Callable[[SearchStore], SearchFile]) -> SearchFile:
-        server = self._server or self.catalog.address
-        return await asyncio.to_thread(lambda: do(SearchStore.of(server)))
 
 
 async def _completions_for(

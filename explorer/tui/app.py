@@ -1227,7 +1227,11 @@ class CatalogApp(App[None]):
         doable = available_actions(self.screen).values()
         find = self._main_screen.query_one(SearchView)
         places = PaletteTargets(
-            self._session, self._history.recent(_RECENT), find.searches, self.open_page, self.search
+            self._session,
+            self._history.recent(_RECENT),
+            find.saved.read,
+            self.open_page,
+            self.search,
         )
         self.push_screen(PaletteScreen(doable, self._look.keymap, places))
 

@@ -89,11 +89,13 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
         "cli": {"leave", "reopen", "sync"},
         "agents": {"accept", "import_here", "leave", "refuse", "refuse_all", "reopen", "sync"},
     },
-    # The terminal reads the measures with the rows; a page completes by itself, goes on page by
-    # page, and saves its searches in cells.
+    # A cell keeps its searches.
+    "SavedSearchSession": {"tui": set()},
+    # The terminal reads the measures with the rows; a page completes by itself, and goes on page by
+    # page.
     "SearchSession": {
         "tui": {"read_measures"},
-        "notebook": {"complete", "read_page", "rename", "save"},
+        "notebook": {"complete", "read_page"},
     },
     # A command lists profiles with their settings, and changes them.
     "ServerSession": {"tui": set()},

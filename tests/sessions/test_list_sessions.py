@@ -18,6 +18,7 @@ from explorer.sessions.concept import OWN, ConceptQuestion, ConceptSession
 from explorer.sessions.drafts import DraftsSession
 from explorer.sessions.listing import NarrowedSession, NarrowedState
 from explorer.sessions.propagated import PropagatedSession
+from explorer.sessions.saved_searches import NO_NAME, ListedSearch, SavedSearchSession
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.drafts import Draft, Drafts
 from tests.conftest import schema_metadata
@@ -326,3 +327,34 @@ async def test_a_draft_is_discarded_and_restored_unless_another_program_has_it_o
     with pytest.raises(NotFound):
         await session.discard(stored)
     assert len(session.state.listed) == 3
+
+
+async def test_two_programs_share_the_searches_that_are_saved_renamed_and_forgotten(
+    catalog: AsyncCatalog,
+) -> None:
+    one, two = SavedSearchSession(catalog), SavedSearchSession(catalog)
+    with pytest.raises(InvalidInput, match="type a search first"):
+        await one.save("mine", "")
+    await two.read()
+    assert (two.state.listed, two.state.instead) == ((), "No saved searches yet.")
+    assert two.why_not("forget") == two.state.instead
+    await one.save("mine", "orders", "name")
+    assert one.state.message is not None
+    assert one.state.message.sentence == "Saved as “mine”."
+    await two.remember("orders")
+    await one.read()
+    saved, recent = one.state.listed
+    assert (saved, recent) == (ListedSearch("orders", "mine", "name"), ListedSearch("orders"))
+    assert [completion.text for completion in one.recent()] == ["orders"]
+    await two.save("first", "customers")
+    one.look_at(1)
+    assert one.why_not("rename") == NO_NAME
+    # What is renamed is looked at, wherever it stands.
+    await one.rename(saved, "ours")
+    assert one.state.current == ListedSearch("orders", "ours", "name")
+    await one.forget(one.state.listed[0])
+    await two.forget(recent)
+    await one.read()
+    assert len(one.state.listed) == 1
+    await one.forget(one.state.listed[0])
+    assert (one.state.listed, one.state.instead) == ((), "No saved searches yet.")

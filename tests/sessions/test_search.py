@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.errors import Busy, InvalidInput, Superseded, Unreachable
+from explorer.errors import Busy, Superseded, Unreachable
 from explorer.metadata import Urn
 from explorer.query import FilterSyntax
 from explorer.sessions import search as search_module
@@ -285,27 +285,6 @@ async def test_a_urn_among_the_words_and_an_order_mean_what_they_mean_in_python(
         assert results_of(session).urns == [hit.urn for hit in page]
     await session.search(Query("type:dataset", sort="-use"))
     assert results_of(session).urns[0] == ORDERS
-
-
-async def test_two_searches_at_once_share_what_is_saved(catalog: Gated) -> None:
-    one, two = (SearchSession(catalog, size=20, values=5) for _ in range(2))
-    with pytest.raises(InvalidInput, match="type a search first"):
-        await one.save("mine", "")
-    assert not (await two.searches()).saved
-    await one.save("mine", "orders", "name")
-    assert one.state.message is not None
-    assert one.state.message.sentence == "Saved as “mine”."
-    await two.rename("mine", "ours")
-    await two.remember("orders")
-    file = await one.searches()
-    assert [(search.name, search.text, search.sort) for search in file.saved] == [
-        ("ours", "orders", "name")
-    ]
-    assert [completion.text for completion in await one.recent()] == ["orders"]
-    await one.forget("ours", "")
-    await one.forget("", "orders")
-    file = await two.searches()
-    assert (file.saved, file.recent) == ((), ())
 
 
 async def test_what_others_changed_is_read_again_where_it_is_shown(

@@ -32,7 +32,7 @@ from explorer.tui.widgets.dialogs import (
 )
 
 if TYPE_CHECKING:
-    from explorer.config.searches import SearchFile
+    from explorer.sessions.saved_searches import SavedSearchSession
 
 # What everything can do is least worth saying.
 _LAST: tuple[Scope, ...] = ("list", "app")
@@ -60,7 +60,7 @@ class PaletteTargets:
 
     session: TerminalSession
     recent: Sequence[Urn]
-    searches: "Callable[[], Awaitable[SearchFile]]"
+    searches: "Callable[[], Awaitable[SavedSearchSession]]"
     open: Callable[[Urn], None]
     search: Callable[[str, str], None]
 
@@ -89,7 +89,7 @@ class PaletteScreen(ChooserScreen):
         places = self._places
         with places.session.reporting("reading recent pages and searches"):
             catalog = await places.session.catalog()
-            file, entities = await asyncio.gather(
+            searches, entities = await asyncio.gather(
                 places.searches(), catalog.summaries(places.recent)
             )
             recent = entity_entries(places.recent, entities, places.open, _RECENT)
@@ -101,7 +101,8 @@ class PaletteScreen(ChooserScreen):
                     line(f"{_SAVED} · {search.text}", _ASIDE),
                     do=partial(places.search, search.text, search.sort),
                 )
-                for search in file.saved
+                for search in searches.state.rows
+                if search.name
             ]
             self.add_entries((*recent, *saved))
 

@@ -22,8 +22,8 @@ from textual.widgets import Input, Static
 from explorer.client.display import in_quotes
 from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
+from explorer.sessions.saved_searches import NOTHING_TO_SAVE, SavedSearchSession
 from explorer.sessions.search import (
-    NOTHING_TO_SAVE,
     Query,
     Results,
     SearchCompletion,
@@ -48,7 +48,6 @@ from explorer.tui.widgets.rows import SizeAware
 from explorer.views.search import SORT_ORDERS, sort_label
 
 if TYPE_CHECKING:
-    from explorer.config.searches import SearchFile
     from explorer.metadata.registry import Registry
     from explorer.views.table import Table
 
@@ -210,11 +209,17 @@ class SearchBox(TypedLine):
 
 
 class SavedSearches:
-    """The dialogs of the saved and the recent searches."""
+    """Keeps and lists the saved and the recent searches."""
 
     def __init__(self, view: "SearchView", session: TerminalSession) -> None:
         self._view = view
         self._session = session
+
+    async def read(self) -> SavedSearchSession:
+        """Return the session of the searches, which are read."""
+        searches = await self._open()
+        await searches.read()
+        return searches
 
     def save(self, text: str, sort: str) -> None:
         """Ask for a name, and save a search under it."""
@@ -224,59 +229,48 @@ class SavedSearches:
             self._session.say(NOTHING_TO_SAVE, error=True)
             return
 
-        async def save(search: SearchSession, name: str) -> None:
-            await search.save(name, text, sort)
-            if search.state.message is not None:
-                self._session.say(f"{search.state.message.sentence} S lists saved searches.")
+        async def save(name: str) -> None:
+            searches = await self._open()
+            await searches.save(name, text, sort)
+            if searches.state.message is not None:
+                self._session.say(f"{searches.state.message.sentence} S lists saved searches.")
 
         def ask(name: str | None) -> None:
             if name:
-                self._do("saving the search", lambda search: save(search, name))
+                self._do("saving the search", lambda: save(name))
 
         self._view.app.push_screen(PromptScreen("Save this search as", "a name", text), ask)
 
     def remember(self, text: str) -> None:
         """Add a text to the recent searches."""
-        self._do("keeping the search", lambda search: search.remember(text))
+
+        async def remember() -> None:
+            await (await self._open()).remember(text)
+
+        self._do("keeping the search", remember)
 
     def show(self) -> None:
         """List the saved and the recent searches."""
-        self._do("reading the searches", self._show)
 
-    async def _show(self, search: SearchSession) -> None:
-        from explorer.tui.screens.search_dialogs import SearchesScreen
+        async def show() -> None:
+            from explorer.tui.screens.search_dialogs import SearchesScreen
 
-        file = await search.searches()
-        if not (file.saved or file.recent):
-            self._session.say("No saved searches yet; s in the results saves one.")
-            return
-        screen = SearchesScreen(file, self._view.run, self._rename, self._forget)
-        self._view.app.push_screen(screen)
+            searches = await self.read()
+            if searches.state.listed:
+                screen = SearchesScreen(self._session, searches, self._view.run)
+                self._view.app.push_screen(screen)
+            else:
+                self._session.say(f"{searches.NONE[:-1]}; s in the results saves one.")
 
-    def _rename(self, name: str) -> None:
-        from explorer.tui.widgets.dialogs import PromptScreen
+        self._do("reading the searches", show)
 
-        async def rename(search: SearchSession, new: str) -> None:
-            await search.rename(name, new)
-            await self._show(search)
+    async def _open(self) -> SavedSearchSession:
+        return SavedSearchSession(await self._session.catalog(), self._session.server)
 
-        def ask(new: str | None) -> None:
-            if new and new != name:
-                self._do("renaming the search", lambda search: rename(search, new))
-
-        self._view.app.push_screen(PromptScreen("Rename", "a name", name), ask)
-
-    def _forget(self, name: str, recent: str) -> None:
-        async def forget(search: SearchSession) -> None:
-            await search.forget(name, recent)
-            await self._show(search)
-
-        self._do("forgetting the search", forget)
-
-    def _do(self, doing: str, do: Callable[[SearchSession], Awaitable[None]]) -> None:
+    def _do(self, doing: str, do: Callable[[], Awaitable[None]]) -> None:
         async def report() -> None:
             with self._session.reporting(doing):
-                await do(await self._view.search_session())
+                await do()
 
         start_worker(self._view, report, group="keeping")
 
@@ -337,7 +331,7 @@ class SearchView(Vertical, SizeAware):
         self._shown_line = Text()
         self._is_narrow, self._is_at_facets = is_narrow, False
         self._quiet = ""
-        self._saved = SavedSearches(self, session)
+        self.saved = SavedSearches(self, session)
 
     def compose(self) -> ComposeResult:
         """Yield the box, the line of the results, and facets beside results."""
@@ -371,9 +365,7 @@ class SearchView(Vertical, SizeAware):
         """Return what searches, once the catalog is open."""
         catalog = await self._session.catalog()
         if self._search_session is None:
-            self._search_session = SearchSession(
-                catalog, size=PAGE, values=SHORT, server=self._session.server
-            )
+            self._search_session = SearchSession(catalog, size=PAGE, values=SHORT)
             self._search_session.subscribe(self._mark_fault)
         return self._search_session
 
@@ -712,7 +704,7 @@ class SearchView(Vertical, SizeAware):
                 before = self._state.results
                 self._search_session.show_held()
                 self._show(before)
-            self._saved.remember(self.text)
+            self.saved.remember(self.text)
             self.focus_results()
 
     def take(self) -> None:
@@ -749,16 +741,12 @@ class SearchView(Vertical, SizeAware):
     def save_search(self) -> None:
         """Save the search under a name."""
         self._fold()
-        self._saved.save(self.text, self._sort)
-
-    async def searches(self) -> "SearchFile":
-        """Return the saved and the recent searches. Raises `Unusable`."""
-        return await (await self.search_session()).searches()
+        self.saved.save(self.text, self._sort)
 
     def show_searches(self) -> None:
         """List the saved and the recent searches."""
         self._fold()
-        self._saved.show()
+        self.saved.show()
 
     def take_paste(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
         """Open the entity whose URN was pasted; put any other text into the box. Return whether
@@ -806,7 +794,7 @@ class SearchView(Vertical, SizeAware):
         row = self.results.row_at(index)
         if row is None:
             return None, None
-        self._saved.remember(self.text)
+        self.saved.remember(self.text)
         return row.entity_urn, row.column_to_open(self.results.words)
 
     def results_key(self, what: str) -> None:
@@ -921,7 +909,7 @@ class SearchView(Vertical, SizeAware):
     @work(exclusive=True, group="offers")
     async def _suggest_recent(self) -> None:
         with self._session.reporting("reading the recent searches"):
-            offers = await (await self.search_session()).recent()
+            offers = (await self.saved.read()).recent()
             if not offers:
                 self._session.say("No recent searches.")
             if self.screen.focused is self.box and not self.box.value:

@@ -11,7 +11,6 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input, Static
 
 from explorer.client.display import in_quotes
-from explorer.config.searches import SearchFile
 from explorer.metadata.registry import Registry
 from explorer.query import FilterSyntax, read_filter
 from explorer.query.fields import FieldGuide, FilterField, guide_to
@@ -19,10 +18,19 @@ from explorer.query.filters import Criterion
 from explorer.query.search_text import SearchText, condition_text
 from explorer.query.syntax import spell_field
 from explorer.query.tokens import is_bare, quote_value
+from explorer.sessions.listing import ListState
+from explorer.sessions.saved_searches import ListedSearch, SavedSearchSession
 from explorer.tui.actions import bindings
 from explorer.tui.content import line
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ChooserEntry, ChooserScreen, FramedScreen
+from explorer.tui.widgets.dialogs import (
+    ChooserEntry,
+    ChooserScreen,
+    FramedScreen,
+    PromptScreen,
+    SessionScreen,
+)
 
 if TYPE_CHECKING:
     from explorer.client.records import Facet
@@ -78,62 +86,72 @@ class ChoiceScreen(ChooserScreen):
             super().action_choose()
 
 
-class SearchesScreen(ChooserScreen):
-    """Saved searches by name, and below them the recent ones."""
+class SearchesScreen(ChooserScreen, SessionScreen[None, ListState[ListedSearch]]):
+    """Saved searches by name, and below them the recent ones, which were read; `run` searches."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("searches")
     TITLE_SHOWN = "Searches"
     HEADINGS = True
+    DOING = "keeping the searches"
 
     def __init__(
         self,
-        searches: SearchFile,
+        session: TerminalSession,
+        searches: SavedSearchSession,
         run: Callable[[str, str], None],
-        rename: Callable[[str], None],
-        forget: Callable[[str, str], None],
     ) -> None:
         super().__init__()
-        self._run, self._rename, self._forget = run, rename, forget
+        self._session = session
+        self._run = run
+        self._shown = searches.state
+        self.follow(searches)
         self._searches = searches
-        self._saved: dict[int, str] = {}
-        self._recent: dict[int, str] = {}
 
     def entries(self) -> Iterable[ChooserEntry]:
         """Return every search, the saved ones first."""
-        for search in self._searches.saved:
+        for search in self._shown.listed:
+            do = partial(self._run, search.text, search.sort)
+            if not search.name:
+                yield ChooserEntry(line(search.text, _LABEL), "", "Recent searches", do=do)
+                continue
             name = line(search.name, _LABEL)
             by = f"  by {line(search.sort, 60)}" if search.sort else ""
             text = "" if search.text == search.name else line(search.text, _LABEL)
-            choice = ChooserEntry(
-                f"{name}   {text}{by}".rstrip(),
-                "★",
-                "Saved  (F2 rename, F8 remove)",
-                do=partial(self._run, search.text, search.sort),
-            )
-            self._saved[id(choice)] = search.name
-            yield choice
-        for text in self._searches.recent:
-            choice = ChooserEntry(
-                line(text, _LABEL), "", "Recent searches", do=partial(self._run, text, "")
-            )
-            self._recent[id(choice)] = text
-            yield choice
+            saved = "Saved  (F2 rename, F8 remove)"
+            yield ChooserEntry(f"{name}   {text}{by}".rstrip(), "★", saved, do=do)
+
+    def start_at(self) -> int:
+        """Return the search that is looked at."""
+        return self._shown.at
+
+    def preview_entry(self, entry: ChooserEntry) -> None:
+        """Look at the search under the cursor."""
+        self._searches.look_at(self.place_of(entry))
+
+    def draw_state(self, before: ListState[ListedSearch], state: ListState[ListedSearch]) -> None:
+        """List the searches; without any, close."""
+        if not state.listed:
+            self.dismiss()
+            self._session.say(state.instead)
+        elif state.listed is not before.listed:
+            self.list_entries()
 
     def action_rename(self) -> None:
         """Rename the saved search under the cursor."""
-        name = self._saved.get(id(self.current))
-        if name is not None:
-            self.dismiss()
-            self.app.call_later(self._rename, name)
+        search = self._shown.current
+        if search is None or not self.is_possible("rename"):
+            return
+
+        def rename(new: str | None) -> None:
+            if new and new != search.name:
+                self.run_worker(self.act("rename", search, new))
+
+        self.app.push_screen(PromptScreen("Rename", "a name", search.name), rename)
 
     def action_forget(self) -> None:
         """Remove the search under the cursor."""
-        name, recent = (
-            texts_by_id.get(id(self.current), "") for texts_by_id in (self._saved, self._recent)
-        )
-        if name or recent:
-            self.dismiss()
-            self.app.call_later(self._forget, name, recent)
+        if self._shown.current is not None:
+            self.run_worker(self.act("forget", self._shown.current))
 
 
 How = Literal[

@@ -401,12 +401,16 @@ class ChooserScreen(OverlayScreen[None]):
 
     def on_mount(self) -> None:
         """Show all entries, and insert what was typed before the input existed."""
-        self._entries = tuple(self.entries())
         line = self.query_one(_FilterInput)
         self.set_focus(line)
         if self._early:
             line.value = self._early
             line.cursor_position = len(line.value)
+        self.list_entries()
+
+    def list_entries(self) -> None:
+        """Show all entries, with the cursor where it starts."""
+        self._entries = tuple(self.entries())
         self._lay_out(start=True)
 
     def take(self, event: events.Key) -> bool:
@@ -449,6 +453,10 @@ class ChooserScreen(OverlayScreen[None]):
             keys = {entry.also for entry in self._entries if entry.also}
             self._further = [entry for entry in entries if entry.also not in keys]
             self._lay_out()
+
+    def place_of(self, entry: ChooserEntry) -> int:
+        """Return the place of an entry among all."""
+        return self._entries.index(entry)
 
     def add_entries(self, entries: Sequence[ChooserEntry]) -> None:
         """Add entries that were read later."""
