@@ -1,11 +1,16 @@
 """The explorer's page: what it draws of what it is told, how it is walked, and what it asks for."""
 
+from base64 import b64encode
+from datetime import UTC, datetime
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from explorer.notebook.chart import PanelChart
 from explorer.notebook.explorer import Explorer
-from explorer.notebook.markup import difference_lines, markdown_line_tree, markdown_tree
+from explorer.notebook.markup import difference_lines, markdown_line_tree, markdown_tree, parts_of
+from explorer.views.chart import Line, Lines
 from explorer.views.diff import text_diff
 from explorer.views.search import SORT_ORDERS
 from tests.conftest import nightly
@@ -605,6 +610,33 @@ def test_a_widget_is_as_dark_as_the_page_around_it_also_later(show: Any, theme: 
         "(count) => document.querySelectorAll('.cx-dark').length === count",
         arg=int(theme == "light"),
     )
+
+
+# The colour of a corner of a picture, from a screenshot of it.
+CORNER = """async (png) => {
+  const shown = new Image();
+  shown.src = `data:image/png;base64,${png}`;
+  await shown.decode();
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [shown.width, shown.height];
+  const drawn = canvas.getContext('2d');
+  drawn.drawImage(shown, 0, 0);
+  return [...drawn.getImageData(shown.width - 12, shown.height - 12, 1, 1).data];
+}"""
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_chart_is_as_dark_as_the_page_around_it(show: Any, theme: str) -> None:
+    points = tuple((datetime(2026, 1, day, tzinfo=UTC), float(day)) for day in range(1, 9))
+    chart = PanelChart("Usage", (Lines("queries", (Line("queries", points),)),), pd.DataFrame)
+    tab = {"tab": "usage", "urn": URNS[0], "said": "", "parts": parts_of(chart.parts())}
+    widget = show(theme=theme, page=head(), tab=tab)
+    picture = widget.page.locator(".cx-panel img")
+    picture.scroll_into_view_if_needed()
+    corner = widget.page.evaluate(CORNER, b64encode(picture.screenshot()).decode())
+    assert (max(corner[:3]) < 60) == (theme != "light")
+    assert (min(corner[:3]) > 200) == (theme == "light")
+    widget.picture(f"chart-{theme}")
 
 
 def test_names_break_at_underscores_and_are_copied_whole(show: Any) -> None:
