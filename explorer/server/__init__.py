@@ -58,6 +58,7 @@ def serve(
     openlineage_instances: Sequence[str] = (),
     keep_audit_days: int | None = 365,
     agents: "Callable[[ASGIApp], ASGIApp] | None" = None,
+    finds_by_meaning: bool = False,
 ) -> None:
     """Serve a data directory over TCP until a signal stops the process.
 
@@ -83,7 +84,8 @@ def serve(
     `openlineage_instances` are the platform instances of namespaces, as `Instances.parse` reads
     them. `agents` makes the application at `/mcp`, see `explorer.server.app.Service`.
     The audit log, of changes and refused requests, is kept for `keep_audit_days`, or forever if
-    that is `None`.
+    that is `None`. `finds_by_meaning` is as for `open_catalog`; raises `MissingExtra` if what that
+    needs is not installed.
 
     Raises `Unusable` if the directory is in use or cannot be written; if the token file is damaged,
     accessible to others, or missing; if the service would be open to the network without
@@ -93,6 +95,10 @@ def serve(
     from explorer.server.openlineage import Instances
 
     instances = Instances.parse(openlineage_instances)
+    if finds_by_meaning:
+        from explorer.server.search.text_model import require_model
+
+        require_model()
     with report_full_disk(data_dir), hold(data_dir) as data_lock, ExitStack() as closed:
         keyring = _once_there(lambda: _keyring(data_dir, token_file, store))
         closed.callback(keyring.close)
@@ -116,7 +122,9 @@ def serve(
         listener = listen_on_tcp(host, port)
         with listener:
             registry = load_registry(registry_file)
-            catalog = _once_there(lambda: open_catalog(data_dir, registry, store))
+            catalog = _once_there(
+                lambda: open_catalog(data_dir, registry, store, finds_by_meaning=finds_by_meaning)
+            )
             journal = AccessLog(log_format) if log_format else None
             audit = closed.enter_context(_audit(data_dir, store, keep_audit_days))
             try:
@@ -160,13 +168,15 @@ def serve_embedded(
     idle_seconds: float = 300,
     retention: Retention = _KEPT,
     actor: "Callable[[], str | None] | None" = None,
+    finds_by_meaning: bool = False,
 ) -> None:
     """Serve a data directory to the front ends on this machine, until there was no request for
     `idle_seconds`.
 
     A catalog that was never written to is filled with `seed` before the first request is accepted;
-    one that was emptied stays empty. `retention` is as for `serve`. A change that names no actor is
-    attributed to the user whose URN `actor` returns at that moment.
+    one that was emptied stays empty. `retention` is as for `serve`. A change that names no
+    actor is attributed to the user whose URN `actor` returns at that moment. With
+    `finds_by_meaning`, if what that needs is not installed, words alone count.
 
     Raises `Unusable` as `serve` does.
     """
@@ -178,7 +188,7 @@ def serve_embedded(
         from explorer.server.process import listen_on_socket, listen_on_tcp, run
 
         path = socket_path(data_dir)
-        catalog = open_catalog(data_dir, load_registry())
+        catalog = open_catalog(data_dir, load_registry(), finds_by_meaning=finds_by_meaning)
         try:
             if seed is not None:
                 catalog.seed(seed)

@@ -224,10 +224,13 @@ class CatalogEngine:
 
     @property
     def is_preparing(self) -> bool:
-        """Whether the search index is being rebuilt, or documentation coverage counted for the
-        first time. If the process ended meanwhile, the rebuild would begin again."""
-        rebuild = self._rebuilding
-        return self.ledger.is_counting or (rebuild is not None and rebuild.is_alive())
+        """Whether the search index is being rebuilt, or documentation coverage counted or what
+        texts mean read for the first time. If the process ended meanwhile, the rebuild would begin
+        again."""
+        rebuild, meaning = self._rebuilding, self.index.meaning
+        is_first_reading = meaning is not None and meaning.is_building
+        is_rebuilding = rebuild is not None and rebuild.is_alive()
+        return self.ledger.is_counting or is_first_reading or is_rebuilding
 
     def rebuild_index(self) -> None:
         """Rebuild the search index in the background. Searches raise `Busy` until it is done;
@@ -802,8 +805,9 @@ class CatalogEngine:
 
     def describe(self) -> dict[str, Any]:
         """Return what `/config` says under `catalogExplorer`, apart from how to sign in."""
-        actor = self.intake.default_actor
+        actor, meaning = self.intake.default_actor, self.index.meaning
         return {
+            **({"meaning": meaning.describe()} if meaning is not None else {}),
             **({"user": actor} if actor != UNKNOWN_ACTOR else {}),
             **({"losses": list(map(str, self.losses))} if self.losses else {}),
             "version": __version__,

@@ -39,6 +39,7 @@ from explorer.server.remembered import (
 )
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
+from explorer.server.search.meaning import MeaningIndex
 from explorer.server.store import Store, StoreFault, SurveyedStore
 from explorer.server.store import sqlite as engine
 from explorer.server.store.migration import NOTE, CopiedTable, copy_catalog
@@ -89,6 +90,7 @@ def _proposal(entity_type: str, name: str, aspect: str, value: object) -> Propos
 
 
 COUNTS = "stewardship.sqlite"
+VECTORS = "meaning.sqlite"
 # Of earlier releases; it is counted again.
 _FORMER_COUNTS = "stewardship.counts"
 _REPLICA = "replica"
@@ -190,13 +192,20 @@ def is_read_only(data_dir: Path) -> bool:
     return schema.is_read_only(data_dir / FILE)
 
 
-def open_catalog(data_dir: Path, registry: Registry, address: str | None = None) -> CatalogEngine:
+def open_catalog(
+    data_dir: Path,
+    registry: Registry,
+    address: str | None = None,
+    *,
+    finds_by_meaning: bool = False,
+) -> CatalogEngine:
     """Open the catalog in a directory, or at the address of a database, and bring its search index
     up to date.
 
     The index is always in the directory. One of more than 2,000 entities that has to be built is
-    built in the background; searches raise `Busy` until then. The caller holds the directory.
-    Raises `Unusable` if the catalog cannot be read.
+    built in the background; searches raise `Busy` until then. With `finds_by_meaning` searches also
+    find what means something alike, once the vectors for that are made, which are in the directory
+    too. The caller holds the directory. Raises `Unusable` if the catalog cannot be read.
     """
     if address is not None and (data_dir / FILE).exists():
         raise StorageFault(
@@ -208,7 +217,8 @@ def open_catalog(data_dir: Path, registry: Registry, address: str | None = None)
     try:
         _require_no_migration(store)
         memory = _recall(data_dir, store)
-        index = SearchIndex(data_dir / INDEX, registry, store)
+        meaning = MeaningIndex(data_dir / VECTORS, store) if finds_by_meaning else None
+        index = SearchIndex(data_dir / INDEX, registry, store, meaning)
         name = _replica_name(data_dir) if store.is_shared else ""
     except BaseException:
         store.close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.errors import Busy, Superseded, Unreachable
+from explorer.errors import Busy, InvalidInput, Superseded, Unreachable
 from explorer.metadata import Urn
 from explorer.query import FilterSyntax
 from explorer.sessions import search as search_module

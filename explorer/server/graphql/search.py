@@ -394,7 +394,11 @@ async def _results(info: Info, page: FoundPage, flags: Given) -> dict[str, Any]:
         "suggestions": _suggestions(page),
         "loosened": None
         if page.complete is None
-        else {"complete": page.complete, "words": list(page.words)},
+        else {
+            "complete": page.complete,
+            "words": list(page.words),
+            "byMeaning": page.by_meaning,
+        },
         "searchResults": [
             {
                 "entity": hit.urn,
@@ -408,6 +412,7 @@ async def _results(info: Info, page: FoundPage, flags: Given) -> dict[str, Any]:
                 "score": hit.score,
                 "reason": hit.reason or None,
                 "lacks": list(hit.lacks),
+                "byMeaning": hit.by_meaning,
             }
             for hit in page.hits
         ],

@@ -73,9 +73,9 @@ GIVES_RESULTS = (
     "values returned); metadata.corrected is the text that was searched for instead, if a word "
     "of the query occurs nowhere; where few entities have all words of the query, those that have "
     "most follow, metadata.loosened has the number of the former (complete) and the words, and "
-    "the explanation of each of the latter the words that it lacks; where columns of a "
-    "dataset match, its explanation has columns: the path of the column of each matched field, or "
-    "null"
+    "the explanation of each of the latter the words that it lacks, and whether it was found "
+    "by meaning alone (byMeaning); where columns of a dataset match, its explanation has columns: "
+    "the path of the column of each matched field, or null"
 )
 SORTING = (
     "In a sorted result, entities without a value come last; if an entity has several values, "
@@ -125,7 +125,11 @@ def search_value(
     hits = [(hit.urn, hit.score, fields) for hit, fields in zip(page.hits, matched, strict=True)]
     notes: dict[str, Any] = {} if page.corrected is None else {"corrected": page.corrected}
     if page.complete is not None:
-        notes["loosened"] = {"complete": page.complete, "words": list(page.words)}
+        notes["loosened"] = {
+            "complete": page.complete,
+            "words": list(page.words),
+            **({"byMeaning": True} if page.by_meaning else {}),
+        }
     return {
         "numEntities": page.total,
         "pageSize": query.count,
@@ -142,6 +146,7 @@ def search_value(
                     "weights": list(hit.weights),
                     **({"lacks": list(hit.lacks)} if hit.lacks else {}),
                     **({"columns": columns[hit.urn]} if hit.urn in columns else {}),
+                    **({"byMeaning": True} if hit.by_meaning else {}),
                 }
                 for hit in page.hits
             ],

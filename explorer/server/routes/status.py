@@ -137,7 +137,8 @@ class StatusRoutes(Routes):
         "of entities of the types that a search of all types lists, whether edits in GraphQL "
         "accept the condition ifCurrent, whether filters accept names in place of URNs, whether "
         "searchColumns is there, whether /stewardship and its trend are available, whether "
-        "changesets are kept, what the catalog had and has lost, and, in signIn, the issuer with "
+        "changesets are kept, what the catalog had and has lost, whether searches find by meaning "
+        "and how far their vectors are (meaning), if that is on, and, in signIn, the issuer with "
         "which people sign in, if there is one",
         notes=(
             "Answered without a token.",

@@ -43,6 +43,7 @@ from explorer.query.filters import Filter
 from explorer.server.search.columns import SearchedTables
 from explorer.server.search.document import Document, FolderListing, FolderQuery
 from explorer.server.search.fields import Vocabulary
+from explorer.server.search.meaning import MeaningIndex
 from explorer.server.search.query import FoundPage, How, NameCompletion, SearchQuery
 from explorer.server.search.relevance import ResolvedSearch
 
@@ -61,6 +62,8 @@ class SearchEngine(Protocol):
     on_damage: Callable[[], None] | None
     before_read: Callable[[], object]
     is_suspended: bool
+    meaning: MeaningIndex | None
+    """By which documents are also found that mean something alike; `None` if that is off."""
 
     @property
     def committed_offset(self) -> int:

@@ -54,9 +54,11 @@ from explorer.server.search.loosened import (
     Frequencies,
     Loosened,
     WeighedWord,
+    add_alike,
     find_most,
     weigh,
 )
+from explorer.server.search.meaning import MeaningIndex
 from explorer.server.search.query import (
     Among,
     And,
@@ -246,14 +248,17 @@ _MOST_NAMED = 1_000
 # Below this, counting the facets takes less time than starting another thread.
 _BIG = 5_000
 _MOST_LOOSENED = 64
+# Of a search with more results, the documents nearest in meaning are looked for among all.
+_FEW_TO_COMPARE = 5_000
+_NEAREST = 500
 _MOST_EXPANDED = 3
 _SHORTEST_PART = 3
 
 
 @dataclass(frozen=True, slots=True)
 class LoosenedPlan:
-    """A search together with results that have most of its words. `counted` has both, `evidence`
-    the values of the latter that match."""
+    """A search together with results that have most of its words, or mean something alike.
+    `counted` has both, `evidence` the values of the latter that match."""
 
     best: Loosened
     counted: Plan
@@ -264,9 +269,14 @@ class SearchIndex:
     """The search engine on tantivy; see `search.SearchEngine`."""
 
     def __init__(
-        self, directory: Path | None, registry: Registry, source: Store | None = None
+        self,
+        directory: Path | None,
+        registry: Registry,
+        source: Store | None = None,
+        meaning: MeaningIndex | None = None,
     ) -> None:
         """Open the index in a directory, and create it if there is none; `None` keeps it in memory.
+        With `meaning`, documents are also found by what they mean; it is closed with the index.
 
         An index of another format, of another catalog than `source`, or a damaged one, is discarded
         and created again, with `committed_offset` 0. Raises `Unusable` when another process has it
@@ -284,10 +294,15 @@ class SearchIndex:
         self._reason = IS_RENEWED
         self._retry_after_seconds = _RETRY_AFTER_SECONDS
         self._plans: LRUCache[ResolvedSearch, Plan] = LRUCache(_PLANS_BYTES, Plan.size_bytes)
-        self._loosened: LRUCache[ResolvedSearch, LoosenedPlan | None] = LRUCache(_MOST_LOOSENED)
+        # By search and version of its vectors.
+        self._loosened: LRUCache[tuple[ResolvedSearch, int], LoosenedPlan | None]
+        self._loosened = LRUCache(_MOST_LOOSENED)
         self._planned_for = (-1, -1)
         self._plans_lock = threading.Lock()
         self._counters = ThreadPoolExecutor(2, thread_name_prefix="search-facets")
+        self.meaning = meaning
+        if meaning is not None:
+            meaning.start(self.document, self.urns)
 
     @property
     def committed_offset(self) -> int:
@@ -304,7 +319,12 @@ class SearchIndex:
     def apply(
         self, offset: int, documents: Iterable[Document], removed_urns: Iterable[str] = ()
     ) -> None:
+        if self.meaning is None:
+            self._layers.apply(offset, documents, removed_urns)
+            return
+        documents, removed_urns = tuple(documents), tuple(removed_urns)
         self._layers.apply(offset, documents, removed_urns)
+        self.meaning.note((*(document.urn for document in documents), *removed_urns), offset)
 
     def search(self, query: SearchQuery) -> FoundPage:
         resolved = self._resolve(query)
@@ -497,6 +517,8 @@ class SearchIndex:
         return self._layers.find_damage()
 
     def close(self) -> None:
+        if self.meaning is not None:
+            self.meaning.close()
         self._layers.close()
         self._counters.shutdown()
 
@@ -629,11 +651,16 @@ class SearchIndex:
         page = FoundPage(counted.merged.total(), hits, self._label(facets, resolved), last)
         if loosened is None or resolved.optional is None:
             return page
-        return replace(page, complete=plan.merged.total(), words=resolved.optional.words)
+        return replace(
+            page,
+            complete=plan.merged.total(),
+            words=resolved.optional.words,
+            by_meaning=bool(loosened.best.alike),
+        )
 
     def _loosen(self, plan: Plan, view: IndexSnapshot, layers: Layers) -> LoosenedPlan | None:
-        """Return the results that have most of the words of a search, where it is a question, or
-        where fewer than a page have all of them."""
+        """Return the results that have most of the words of a search, or mean something alike,
+        where it is a question, or where fewer than a page have all of them."""
         resolved, optional = plan.resolved, plan.resolved.optional
         if optional is None:
             return None
@@ -641,21 +668,19 @@ class SearchIndex:
             total = plan.merged.total()
             if total >= FULL_PAGE or (total and optional.typed == 1):
                 return None
+        cached = resolved, self.meaning.version if self.meaning is not None else 0
         with self._plans_lock:
-            if resolved in self._loosened:
-                return self._loosened[resolved]
+            if cached in self._loosened:
+                return self._loosened[cached]
         spelling = Spelling(view, layers.terms, self._vocabulary)
         frequencies = Frequencies(view.parts, layers.terms)
         words = weigh(optional, frequencies, self._expand, spelling.nearest)
         incomplete = all_of((optional.required, Not(resolved.node)))
         unranked = replace(resolved, node=incomplete, steps=(), sort=(), optional=None)
-        best = find_most(
-            words,
-            self._results(unranked, view, layers),
-            layers.terms,
-            self._vocabulary,
-            resolved.last_step + 1,
-        )
+        results, step = self._results(unranked, view, layers), resolved.last_step + 1
+        best = find_most(words, results, layers.terms, self._vocabulary, step)
+        if words and self.meaning is not None:
+            best = add_alike(best, words, self._nearest(optional, results), results, step)
         loosened = None
         if best is not None:
             most = Among(tuple(best.scores))
@@ -664,8 +689,24 @@ class SearchIndex:
             loosened = LoosenedPlan(best, counted, Evidence(best.node, self._vocabulary))
         with self._plans_lock:
             if self._planned_for == (view.number, self._vocabulary.generation):
-                self._loosened[resolved] = loosened
+                self._loosened[cached] = loosened
         return loosened
+
+    def _nearest(
+        self, optional: OptionalWords, results: Sequence[IndexResult]
+    ) -> list[tuple[str, float]]:
+        """Return the URNs of the documents that mean most nearly what was typed, each with its
+        cosine. Of few results none of them is missed."""
+        if self.meaning is None or not self.meaning.is_ready:
+            return []
+        quoted = (word for phrase in optional.phrases for word in phrase.words)
+        among = None
+        if 0 < sum(result.total() for result in results) <= _FEW_TO_COMPARE:
+            hits = (hit for result in results for hit in result.read(0, None, _FEW_TO_COMPARE))
+            among = [urn_in_order(key) for key, _ in hits]
+        # The mark tells the model that the words ask for something, whatever they are.
+        question = f"{' '.join((*optional.words, *quoted))}?"
+        return self.meaning.nearest(question, _NEAREST, among)
 
     def _expand(self, word: str) -> tuple[Node, ...]:
         """Return the nodes for the two words that a word may consist of, and for the glossary terms
@@ -758,14 +799,16 @@ class SearchIndex:
         if loosened is not None and document.urn in loosened.best.scores:
             matched = loosened.evidence.of(document)
             lacks = loosened.best.lacks(document, self._vocabulary)
+            urn = document.urn
             return SearchHit(
-                document.urn,
-                loosened.best.scores[document.urn],
+                urn,
+                loosened.best.scores[urn],
                 matched,
                 loosened.evidence.weights(document, matched),
-                loosened.best.reason(lacks),
+                loosened.best.reason(urn, lacks),
                 use,
                 lacks,
+                loosened.best.is_by_meaning(urn, lacks),
             )
         matched = plan.evidence.of(document)
         return SearchHit(

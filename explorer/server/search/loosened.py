@@ -1,18 +1,30 @@
-"""Results that have most of the words of a text, where few have all of them.
+"""Results that have most of the words of a text, or mean something alike, where few have all of
+them.
 
 A word counts by how rare it is, and more in a name than elsewhere; how often a document has it does
 not count. An entity whose name consists of words of the text gains as much as by one of them.
+
+What means something alike is ranked together with these by reciprocal rank: each of the two orders
+gives a document 1 / (`_RANKS_ADDED` + its rank), that by meaning a little less.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import tantivy
 
-from explorer.server.search.analysis import analyse, chunks, is_minor, names_of, order_key, split
+from explorer.server.search.analysis import (
+    analyse,
+    chunks,
+    is_minor,
+    names_of,
+    order_key,
+    split,
+)
 from explorer.server.search.analysis import stem as stem_of
 from explorer.server.search.document import Document
 from explorer.server.search.evidence import like
@@ -32,6 +44,13 @@ _STRONG_WEIGHT = 1.25
 _MINOR = 0.7
 # A document with less than this part of the best score is left out.
 LEAST = 0.25
+# What means something alike: the angle to the nearest has a cosine of at least `_LEAST_COSINE`, of
+# the others at least `_LEAST_OF_NEAREST` of that.
+_MOST_ALIKE = 20
+_LEAST_COSINE = 0.3
+_LEAST_OF_NEAREST = 0.5
+_RANKS_ADDED = 5
+_MEANING_WEIGHT = 0.8
 _SHORTEST_PREFIX = 3
 _MOST_WITH_PREFIX = 50
 
@@ -64,11 +83,13 @@ class WeighedWord:
 
 @dataclass(frozen=True, slots=True)
 class Loosened:
-    """The documents that have most of the words, best first."""
+    """The documents that have most of the words, or mean something alike, best first. `scores` is
+    in the same order, and `alike` has the URNs of the latter."""
 
     words: tuple[WeighedWord, ...]
     documents: tuple[FoundDocument, ...]
     scores: dict[str, float]
+    alike: frozenset[str] = frozenset()
 
     def lacks(self, document: Document, vocabulary: Vocabulary) -> tuple[str, ...]:
         """Return the words that a document lacks."""
@@ -76,10 +97,17 @@ class Loosened:
         stems = frozenset(map(stem_of, line.split()))
         return tuple(word.word for word in self.words if not word.worth_in(stems, line))
 
-    def reason(self, lacks: Sequence[str]) -> str:
+    def is_by_meaning(self, urn: str, lacks: Sequence[str]) -> bool:
+        """Return whether a document was found by its meaning alone."""
+        return urn in self.alike and len(lacks) == len(self.words)
+
+    def reason(self, urn: str, lacks: Sequence[str]) -> str:
         """Return in words why a document that lacks some words is in the result."""
+        if self.is_by_meaning(urn, lacks):
+            return "it means something alike, and has none of the words"
         has = [word.word for word in self.words if word.word not in lacks]
-        return f"it has {len(has)} of {len(self.words)} words: {', '.join(has)}"
+        alike = "; and it means something alike" if urn in self.alike else ""
+        return f"it has {len(has)} of {len(self.words)} words: {', '.join(has)}{alike}"
 
     @property
     def node(self) -> Node:
@@ -208,6 +236,55 @@ def find_most(
     # Complete matches have scores of 1 and more.
     scores = {urn: score / (best + 1) for score, _, _, urn in good}
     return Loosened(tuple(words), tuple(place for _, _, place, _ in good), scores)
+
+
+def add_alike(
+    loosened: Loosened | None,
+    words: tuple[WeighedWord, ...],
+    nearest: Sequence[tuple[str, float]],
+    results: Sequence[IndexResult],
+    step: int,
+) -> Loosened | None:
+    """Return the documents that have most of the words together with those that mean something
+    alike: the `nearest` of the results' documents, each with its cosine; `None` if there are none.
+    """
+    documents = _find_documents([urn for urn, _ in nearest], results, step)
+    near = [(urn, cosine) for urn, cosine in nearest if urn in documents][:_MOST_ALIKE]
+    if not near or near[0][1] < _LEAST_COSINE:
+        return loosened
+    least = near[0][1] * _LEAST_OF_NEAREST
+    alike = [urn for urn, cosine in near if cosine >= least]
+    gains: defaultdict[str, float] = defaultdict(float)
+    for rank, urn in enumerate(alike, 1):
+        gains[urn] += _MEANING_WEIGHT / (_RANKS_ADDED + rank)
+    if loosened is None:
+        loosened = Loosened(words, (), {})
+    for rank, (urn, document) in enumerate(
+        zip(loosened.scores, loosened.documents, strict=True), 1
+    ):
+        gains[urn] += 1 / (_RANKS_ADDED + rank)
+        documents[urn] = document
+    in_order = sorted(gains, key=lambda urn: (-gains[urn], documents[urn].key))[:MOST_LOOSENED]
+    return replace(
+        loosened,
+        documents=tuple(documents[urn] for urn in in_order),
+        # Complete matches have scores of 1 and more.
+        scores={urn: gains[urn] / (gains[in_order[0]] + 1) for urn in in_order},
+        alike=frozenset(alike),
+    )
+
+
+def _find_documents(
+    urns: Sequence[str], results: Sequence[IndexResult], step: int
+) -> dict[str, FoundDocument]:
+    """Return those of the documents that are in the results, by URN."""
+    documents: dict[str, FoundDocument] = {}
+    for part, result in enumerate(results):
+        for address in result.addresses(urns):
+            document = result.document(address)
+            place = FoundDocument(step, order_key(document), address, part)
+            documents[document.urn] = place
+    return documents
 
 
 def _query(word: WeighedWord, terms: Terms) -> tantivy.Query:

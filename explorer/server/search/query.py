@@ -57,11 +57,11 @@ class SearchQuery:
 class SearchHit:
     """An entity that a search found.
 
-    `lacks` are the words typed that it does not have, if it was found by most of them. `score` is
-    higher for better matches; scores of different queries cannot be compared. `matched` has fields
-    with values that match the query, highest weight first, and `weights` the weight of each.
-    `reason` explains in words the rank of an entity in a search by words. `use` is the part of the
-    score that comes from usage, below 1.
+    `lacks` are the words typed that it does not have, if it was found by most of them; it was found
+    `by_meaning` if it has none. `score` is higher for better matches; scores of different queries
+    cannot be compared. `matched` has fields with values that match the query, highest weight first,
+    and `weights` the weight of each. `reason` explains in words the rank of an entity in a search
+    by words. `use` is the part of the score that comes from usage, below 1.
     """
 
     urn: str
@@ -71,6 +71,7 @@ class SearchHit:
     reason: str = ""
     use: float = 0.0
     lacks: tuple[str, ...] = ()
+    by_meaning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,8 @@ class FoundPage:
 
     `corrected` is the text that was searched for instead, if the text had a word that occurs
     nowhere. `complete` is the number of those that match everything, if others follow that match
-    most of the words of the text, which are `words` then. `last` is the key of the last entity of a
+    most of the words of the text, which are `words` then, or with `by_meaning` mean something
+    alike. `last` is the key of the last entity of a
     sorted search, for `after` of the next page. It stays valid while entities are added and
     removed: an entity that exists throughout is returned exactly once.
     """
@@ -105,6 +107,7 @@ class FoundPage:
     corrected: str | None = None
     complete: int | None = None
     words: tuple[str, ...] = ()
+    by_meaning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -481,6 +481,16 @@ class IndexResult:
 
         return self._run(search)
 
+    def addresses(self, urns: Sequence[str]) -> list[tantivy.DocAddress]:
+        """Return the addresses of those of the documents that are in the result."""
+
+        def search() -> list[tantivy.DocAddress]:
+            query = both([self._query, _Query.term_set_query(self._terms.schema, "urn", [*urns])])
+            hits = self._searcher.search(query, self._at_most(len(urns)), count=False).hits
+            return [address for _, address in hits]
+
+        return self._run(search) if urns else []
+
     def _at_most(self, limit: int) -> int:
         """Cap a limit at the size of the index: tantivy allocates space for all hits first."""
         return max(1, min(limit, self._searcher.num_docs))
