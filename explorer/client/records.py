@@ -113,7 +113,8 @@ class Hit:
     """One entity found by a search; in a search of columns one `column`.
 
     `reason` explains its rank, `use` is the part of the score that comes from how much the entity
-    is used, and `lacks` are words of the search that it does not have, if the server sends them.
+    is used, and `lacks` are words of the search that it does not have, if the server sends them; it
+    has none of them if it was found `by_meaning`.
     """
 
     urn: Urn
@@ -122,6 +123,7 @@ class Hit:
     reason: str = dataclasses.field(default="", compare=False)
     use: float = dataclasses.field(default=0.0, compare=False)
     lacks: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+    by_meaning: bool = dataclasses.field(default=False, compare=False)
     column: HitColumn | None = dataclasses.field(default=None, compare=False)
 
     @property
@@ -182,9 +184,9 @@ class SearchPage:
     page. `as_of` is when the answer was stored, if it comes from the cache, else `None`.
     `corrected` is the text that was searched instead, if a word of `text` occurs nowhere;
     `suggested` is another text that the server suggests but did not search. `complete` is the
-    number of hits that have all `words` of the search, if others follow that have most of them.
-    `tables` is set in a search of columns: how many tables were looked through, the best ones, and
-    how many the search finds.
+    number of hits that have all `words` of the search, if others follow that have most of them, or
+    with `by_meaning` mean something alike. `tables` is set in a search of columns: how many tables
+    were looked through, the best ones, and how many the search finds.
     """
 
     text: str
@@ -199,6 +201,7 @@ class SearchPage:
     complete: int | None = None
     words: tuple[str, ...] = ()
     tables: tuple[int, int] | None = None
+    by_meaning: bool = False
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -528,7 +531,9 @@ class ServerInfo:
     """The product, version and address of a server.
 
     `entities` is the number of entities it holds, if it says so. `user` is the URN that edits of
-    the local catalog are attributed to; empty for other servers.
+    the local catalog are attributed to; empty for other servers. `meaning` says whether searches
+    find by meaning: not yet while texts are read, and not at all if the language model failed;
+    `texts_read` and `texts_unread` are how many texts were read and may have to be.
     """
 
     address: str
@@ -538,6 +543,9 @@ class ServerInfo:
     sample: bool = False
     entities: int | None = None
     user: str = ""
+    meaning: Literal["off", "preparing", "on", "failed"] = "off"
+    texts_read: int = 0
+    texts_unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -266,6 +266,7 @@ def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
         _number(loosened, "complete", "search") if loosened else None,
         tuple(map(str, list_in(loosened, "words", "search"))),
         (_number(tables, "read", "search"), _number(tables, "total", "search")) if tables else None,
+        loosened.get("byMeaning") is True,
     )
 
 
@@ -352,6 +353,7 @@ def _add_explanation(hit: Hit, explanation: Json) -> Hit:
         reason=reason if isinstance(reason, str) else "",
         use=_float(explanation.get("use")) or 0.0,
         lacks=tuple(map(str, list_in(explanation, "lacks", "search"))),
+        by_meaning=explanation.get("byMeaning") is True,
     )
 
 

@@ -128,6 +128,7 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _SOURCES: Final = ("keyring", "prompt", "file", "none")
 _USER: Final = "user"
+_MEANING: Final = "meaning"
 _DRAFTING: Final = ("drafting_command", "drafting_timeout_seconds")
 _HEADER: Final = "# Kept by `catalog profile`, which leaves out comments when it writes.\n"
 
@@ -308,6 +309,21 @@ def keep_user(directory: Path, name: str) -> str:
     urn = user_urn(name.strip())
     write_private(directory / _USER, f"{urn}\n")
     return urn
+
+
+def finds_by_meaning(directory: Path) -> bool:
+    """Return whether searches in a directory's catalog find by meaning too, as stored by
+    `keep_meaning`."""
+    return (directory / _MEANING).is_file()
+
+
+def keep_meaning(directory: Path, *, is_on: bool) -> None:
+    """Store whether searches in a directory's catalog find by meaning too. A service reads that
+    when it starts. Raises `Unusable` if it cannot be stored."""
+    if is_on:
+        write_private(directory / _MEANING, "on\n")
+    else:
+        remove_private(directory / _MEANING)
 
 
 def user_urn(name: str) -> str:

@@ -58,6 +58,7 @@ from explorer.notebook.view import (
 from explorer.query.filters import Filter
 from explorer.views.history import actors_of
 from explorer.views.parts import Cell, Facts, Part, Say, Title
+from explorer.views.search import meaning_label
 from explorer.views.sources import (
     counts_text,
     drift_text,
@@ -91,6 +92,8 @@ class Server(Shown, ServerInfo):
         rows = [("address", Cell(self.address))]
         if self.entities is not None:
             rows.append(("entities", Cell(f"{self.entities:,}")))
+        if meaning := meaning_label(self):
+            rows.append(("search", Cell(meaning)))
         yield Facts(rows)
 
 

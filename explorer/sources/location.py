@@ -193,7 +193,7 @@ def _files_near(folder: Path) -> Iterator[Path]:
 
 def _is_own_store(path: Path) -> bool:
     """Return whether a database file is one of the data directory of a local catalog."""
-    is_named = path.name in ("catalog.db", "stewardship.sqlite")
+    is_named = path.name in ("catalog.db", "meaning.sqlite", "stewardship.sqlite")
     return is_named and (path.parent / "search" / "index.json").is_file()
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Match,
         Measures,
         SearchPage,
+        ServerInfo,
     )
 
 SORT_ORDERS: Final[Mapping[str, str]] = {
@@ -127,7 +128,8 @@ class ResultRow:
     In a search of columns it is a `column`, and `table` is the name of its table. `kind` is the
     platform's name for this kind of entity, else the entity type; `description` is
     the edited one if `is_edited`, else the ingested one. `deprecation` is the reason for the
-    deprecation, `None` if not deprecated. `lacks` are words of the search that it does not have.
+    deprecation, `None` if not deprecated. `lacks` are words of the search that it does not have,
+    all of them if it was found `by_meaning`.
     `measures` are its rows, use and last change, `None` if
     they were not read. `use` is the part of the score that comes from use. If not `is_read`, only
     the URN is known.
@@ -148,6 +150,7 @@ class ResultRow:
     use: float = 0.0
     reason: str = ""
     lacks: tuple[str, ...] = ()
+    by_meaning: bool = False
     is_read: bool = True
     column: "HitColumn | None" = None
     table: str = ""
@@ -159,14 +162,15 @@ class ResultRow:
 
     @property
     def states(self) -> tuple[str, ...]:
-        """The states that readers should know: draft, soft-deleted, deprecated, without a word of
-        the search."""
+        """The states that readers should know: draft, soft-deleted, deprecated, found by meaning
+        alone, without a word of the search."""
         lacking = [*self.lacks[:_MOST_LACKING], *["…"][: len(self.lacks) > _MOST_LACKING]]
         states = {
             "draft": self.has_draft,
             "soft-deleted": self.is_removed,
             "deprecated": self.deprecation is not None,
-            f"without {', '.join(lacking)}": bool(lacking),
+            "by meaning": self.by_meaning,
+            f"without {', '.join(lacking)}": bool(lacking) and not self.by_meaning,
         }
         return tuple(label for label, is_so in states.items() if is_so)
 
@@ -296,6 +300,7 @@ def result_row(
         use=hit.use,
         reason=hit.reason,
         lacks=hit.lacks,
+        by_meaning=hit.by_meaning,
     )
 
 
@@ -328,9 +333,24 @@ def loosened_label(page: "SearchPage") -> str:
     if page.complete is None:
         return ""
     words = line(", ".join(page.words), _LONGEST_WORDS)
+    alike = " or mean something alike" if page.by_meaning else ""
     if page.complete:
-        return f"{page.complete:,} with all of: {words}; the others have most"
-    return f"nothing has all of: {words}; these have most"
+        return f"{page.complete:,} with all of: {words}; the others have most{alike}"
+    return f"nothing has all of: {words}; these have most{alike}"
+
+
+def meaning_label(info: "ServerInfo") -> str:
+    """Return in words that a server's searches find by meaning too, or when; empty if not."""
+    match info.meaning:
+        case "on":
+            return f"searches find by meaning too, of {counted(info.texts_read, 'text')}"
+        case "preparing":
+            total = info.texts_read + info.texts_unread
+            return f"by meaning once all texts are read: {info.texts_read:,} of about {total:,}"
+        case "failed":
+            return "words alone: the language model does not work; see the log of the server"
+        case "off":
+            return ""
 
 
 def tables_label(page: "SearchPage") -> str:
@@ -492,7 +512,7 @@ _RESULT_COLUMNS: Final[Sequence[TableColumn[ResultRow]]] = (
     TableColumn("platform", max_width=12),
     TableColumn("description", audience="programs"),
     TableColumn("edited", None, lambda row: row.is_edited, "programs"),
-    *attributes("score", "reason", "lacks", audience="objects"),
+    *attributes("score", "reason", "lacks", "by_meaning", audience="objects"),
     TableColumn("matched", None, lambda row: row.matched_fields, "programs"),
 )
 

@@ -388,6 +388,7 @@ def test(name: str | None, *, as_json: bool) -> None:
 
     from explorer.cli.options import Target
     from explorer.cli.output import line_text, print_json, results, words
+    from explorer.views.search import meaning_label
 
     begun = perf_counter()
     with Target(None, None, None, profile=name).open() as catalog:
@@ -403,12 +404,14 @@ def test(name: str | None, *, as_json: bool) -> None:
                 "product": info.product,
                 "version": info.version,
                 "user": user,
+                "meaning": info.meaning,
                 "took_millis": took_millis,
             }
         )
         return
     signed = f"signed in as {user}" if user else "not signed in"
-    parts = (address, f"{info.product} {info.version}", signed, f"{took_millis} ms")
+    server = (address, f"{info.product} {info.version}", signed, meaning_label(info))
+    parts = (*filter(None, server), f"{took_millis} ms")
     results().print(words(line_text(part) for part in parts))
 
 

@@ -739,6 +739,14 @@ class _Rate(click.ParamType[int]):
     help="How long the audit log tells who changed what and who was refused: see catalog audit.",
 )
 @env_option(
+    "--meaning",
+    "finds_by_meaning",
+    is_flag=True,
+    help="Also find what means something alike where few results have all words, in English. A "
+    "language model on this machine reads all texts in the background. Needs the extra meaning. "
+    "For the catalog of this machine: catalog meaning on.",
+)
+@env_option(
     "--dialect",
     type=click.Choice(["plain", "datahub", "auto"]),
     default="auto",
@@ -780,6 +788,7 @@ def serve(
     dialect: Literal["plain", "datahub", "auto"],
     *,
     allow_open: bool,
+    finds_by_meaning: bool,
     print_systemd: bool,
 ) -> None:
     """Serve a catalog to this machine or to a team.
@@ -850,7 +859,39 @@ def serve(
         openlineage_instances=openlineage_instances,
         keep_audit_days=keep_audit,
         agents=AgentEndpoint,
+        finds_by_meaning=finds_by_meaning,
     )
+
+
+@RUN.command()
+@click.argument("state", type=click.Choice(["on", "off"]), required=False)
+@kept_in
+def meaning(state: Literal["on", "off"] | None, data_dir: Path | None) -> None:
+    """Turn on or off that searches of this machine's catalog also find by meaning.
+
+    Without an argument it says which. Where few results have all words of a search, results that
+    mean something alike then follow, in English. A language model on this machine reads all texts
+    in the background, some dozens a second; until it has, words alone count. Needs the extra
+    meaning. `catalog serve --meaning` does the same for a team.
+    """
+    from explorer import config
+    from explorer.client import Catalog
+    from explorer.instance import stop
+    from explorer.views.search import meaning_label
+
+    directory = data_dir or config.data_dir()
+    if state is not None:
+        if state == "on":
+            from explorer.server.search.text_model import require_model
+
+            require_model()
+        config.keep_meaning(directory, is_on=state == "on")
+        stop(directory)
+    if not config.finds_by_meaning(directory):
+        click.echo("searches find by words alone")
+        return
+    with Catalog(data_dir=directory) as catalog:
+        click.echo(meaning_label(catalog.info()) or "searches find by words alone")
 
 
 def _roles(texts: tuple[str, ...]) -> "dict[str, Role]":

@@ -17,6 +17,7 @@ from explorer.client.display import counted
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import ACTIONS, Action, readable
 from explorer.tui.content import block, line_text
+from explorer.views.search import meaning_label
 
 if TYPE_CHECKING:
     from explorer.client.records import ServerInfo
@@ -68,6 +69,8 @@ class Header(Widget):
             parts.append(Text(counted(info.entities, "entity", "entities"), "dim"))
         if info.product == "datahub":
             parts.append(line_text(f"DataHub {info.version}", "dim"))
+        if meaning := meaning_label(info):
+            parts.append(Text(meaning, "dim"))
         self._server = Text("  ").join(parts)
         self.refresh()
 

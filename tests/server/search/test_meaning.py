@@ -1,5 +1,6 @@
 """What is found because it means something alike, by the language model of the extra `meaning`."""
 
+import asyncio
 import shutil
 import sqlite3
 import time
@@ -9,12 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from explorer.metadata import Registry, Urn
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.query.filters import Criterion, all_of
+from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import VECTORS, open_catalog
 from explorer.server.search import SearchEngine
@@ -172,6 +175,43 @@ def remove(catalog: CatalogEngine, name: str) -> None:
 def found(catalog: CatalogEngine, search: Search) -> list[str]:
     wait_for_vectors(catalog.index)
     return [name_of(hit) for hit in search(catalog.index, QUESTION).hits if hit.by_meaning]
+
+
+GRAPHQL = """query($input: SearchAcrossEntitiesInput!) { searchAcrossEntities(input: $input) {
+    loosened { complete byMeaning } searchResults { lacks byMeaning reason } } }"""
+
+
+def test_both_interfaces_say_what_was_found_by_meaning(tmp_path: Path, search: Search) -> None:
+    with opened(tmp_path) as catalog:
+        describe(catalog, "refunds", REFUNDS)
+        assert found(catalog, search) == ["refunds"]
+        service = Service(catalog)
+
+        async def ask() -> tuple[Any, Any]:
+            transport = httpx.ASGITransport(service)
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://localhost"
+            ) as client:
+                body = {"entity": "dataset", "input": QUESTION, "start": 0, "count": 5}
+                rest = await client.post("/entities?action=search", json=body)
+                variables = {"input": {"types": ["DATASET"], "query": QUESTION}}
+                graphql = {"query": GRAPHQL, "variables": variables}
+                reply = await client.post("/api/graphql", json=graphql)
+                return rest.json()["value"]["metadata"], reply.json()["data"]
+
+        metadata, data = asyncio.run(ask())
+    assert metadata["loosened"]["byMeaning"] is True
+    assert metadata["explanations"][0]["byMeaning"] is True
+    assert data["searchAcrossEntities"] == {
+        "loosened": {"complete": 0, "byMeaning": True},
+        "searchResults": [
+            {
+                "lacks": ["goods", "buyers", "send", "back"],
+                "byMeaning": True,
+                "reason": "it means something alike, and has none of the words",
+            }
+        ],
+    }
 
 
 @pytest.fixture
