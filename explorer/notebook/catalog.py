@@ -575,6 +575,8 @@ class NotebookCatalog(SearchCatalog):
         dialect: str | None = None,
         stats: bool | None = None,
         values: bool | None = None,
+        encoding: str | None = None,
+        patterns: Sequence[str] | None = None,
         accept_removals: bool = False,
         dry_run: bool = False,
     ) -> AddedTable:
@@ -582,7 +584,9 @@ class NotebookCatalog(SearchCatalog):
         SQLAlchemy, a relation of DuckDB or a data frame, which need a name.
 
         With `stats` what the columns hold is measured, with `values` that of columns too that look
-        personal. `dialect` says that a file is a log of queries. With `dry_run` nothing is written.
+        personal. `dialect` says that a file is a log of queries. `encoding` is that of text files,
+        which is found out otherwise, and `patterns` are those of files that are one table, such as
+        `["orders_*.csv"]`. With `dry_run` nothing is written.
         Added again under its name, the catalog is brought up to date, with the options that it was
         added with, where others are not given; `instance=""` takes one away. Requests as `plan_run`
         and `run_source` make them, and one.
@@ -599,6 +603,8 @@ class NotebookCatalog(SearchCatalog):
             dialect or None,
             bool(stats),
             bool(values),
+            encoding=encoding or None,
+            patterns=tuple(patterns or ()),
         )
         arguments = {
             "env": env,
@@ -607,6 +613,8 @@ class NotebookCatalog(SearchCatalog):
             "dialect": dialect,
             "profile": stats,
             "values": values,
+            "encoding": encoding,
+            "patterns": patterns,
         }
         option_names = {option for option, value in arguments.items() if value is not None}
         runner = CallerRunner(self)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -50,6 +50,7 @@ UNDER_WAY: Final = "A source is being read or written: stop that first."
 NOT_OPEN: Final = "No source is open: open one first."
 NOT_READ: Final = "The source is not read, or was read again since: look at what it has now."
 NOT_ADDED: Final = "It is not added to this catalog."
+NO_PARTS: Final = "No files look like the parts of one table."
 STOPPED: Final = "Stopped."
 # How often a state tells of progress.
 _TICK_SECONDS: Final = 0.1
@@ -214,6 +215,8 @@ class SourceSession(ListSession[SourcesState]):
             return NOT_ADDED
         if name in ("plan", "write") and self.state.opened is None:
             return NOT_OPEN
+        if name == "join_files" and not (self.state.plan and self.state.plan.inventory.patterns):
+            return NO_PARTS
         if name == "write" and self.state.plan is None:
             return NOT_READ
         return READ_ONLY if name in ("write", "remove") and self.catalog.read_only else ""
@@ -286,14 +289,28 @@ class SourceSession(ListSession[SourcesState]):
             opened = OpenSource(
                 subject, name, source, options, opened.kept_options, has_password=True
             )
+        return await self._plan(opened, dry_run=dry_run)
+
+    async def _plan(self, opened: OpenSource, *, dry_run: bool) -> RunPlan:
         self.replace(opened=opened, plan=None)
-        source = opened.source
+        name, source, options = opened.name, opened.source, opened.options
         plan = await self._do(
             "reading",
             lambda catalog: plan_run(catalog, name, source, options, self._note, dry_run=dry_run),
         )
         self.replace(plan=plan)
         return plan
+
+    @action("Make one table each of the files that look like the parts of one")
+    async def join_files(self) -> RunPlan:
+        """Plan a run again, with the patterns that the plan offers. Raises as `plan` does."""
+        opened, plan = self._require_opened(), self.state.plan
+        if plan is None or not plan.inventory.patterns:
+            raise InvalidInput(NO_PARTS)
+        patterns = dict.fromkeys((*opened.options.patterns, *plan.inventory.patterns))
+        options = replace(opened.options, patterns=tuple(patterns))
+        source = open_object(opened.subject, opened.name, options)
+        return await self._plan(replace(opened, source=source, options=options), dry_run=True)
 
     @action("Write what the plan says")
     async def write(self, seen: RunPlan, *, accept_removals: bool = False) -> RunOutcome:

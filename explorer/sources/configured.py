@@ -35,6 +35,8 @@ OPTIONS: Final[Mapping[str, str]] = {
     "stats": "profile",
     "values": "values",
     "keyring": "keyring",
+    "encoding": "encoding",
+    "patterns": "patterns",
 }
 """The fields of `SourceOptions`, by the names that people give them."""
 
@@ -187,6 +189,10 @@ class ConfiguredSource:
             config["schemas"] = list(self.options.schemas)
         if self.options.dialect:
             config["dialect"] = self.options.dialect
+        if self.options.encoding:
+            config["encoding"] = self.options.encoding
+        if self.options.patterns:
+            config["patterns"] = list(self.options.patterns)
         config |= {name: True for name in _SWITCHES if getattr(self.options, name)}
         if self.is_supplement:
             config["supplement"] = True
@@ -220,7 +226,11 @@ def _parse_source(entity: Entity) -> ConfiguredSource | None:
             recipe.get("platform_instance"),
             tuple(recipe.get("schemas") or ()),
             recipe.get("dialect"),
-            *(bool(recipe.get(name)) for name in _SWITCHES),
+            bool(recipe.get("profile")),
+            bool(recipe.get("values")),
+            bool(recipe.get("keyring")),
+            recipe.get("encoding"),
+            tuple(recipe.get("patterns") or ()),
         )
         location = str(recipe["location"])
         state = SeenState.decode((config.get("extraArgs") or {}).get(_STATE) or "")

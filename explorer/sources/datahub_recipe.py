@@ -142,7 +142,8 @@ class DataHubRecipe(Source):
         if self.options != SourceOptions():
             raise InvalidInput(
                 f"{self.path.name} itself says what to read: leave out --env, --instance, "
-                "--schema, --stats and --values, and write them into the recipe"
+                "--schema, --stats, --values, --encoding and --pattern, and write them into the "
+                "recipe"
             )
         recipe = self._recipe()
         command = _command(recipe["source"]["type"])

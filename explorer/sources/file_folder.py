@@ -1,28 +1,34 @@
-"""Read the tables in a folder or bucket: Parquet, CSV and JSON lines files, Delta and Iceberg.
+"""Read the tables in a folder or bucket: Parquet, CSV and JSON files, Delta and Iceberg.
 
 Files are described by DuckDB, which reads the footers of Parquet files, and infers the types of
-columns in the others from their first rows. Delta and Iceberg tables are described from their log
-and metadata, without reading data: row counts, null counts, smallest and largest values are the
-statistics that the writers of the files recorded. Values are included only if profiling is turned
-on, and those of text columns and of columns that look personal only if the options allow values.
+columns in the others from their first rows; those that it cannot read as they are are copied. Delta
+and Iceberg tables are described from their log and metadata, without reading data: row counts, null
+counts, smallest and largest values are the statistics that the writers of the files recorded.
+Values are included only if profiling is turned on, and those of text columns and of columns that
+look personal only if the options allow values.
 """
 
+import codecs
 import io
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
 import orjson
 
 from explorer.client.display import counted
+from explorer.encoding import check_encoding
 from explorer.errors import CatalogError, InvalidFile, InvalidInput, MissingExtra
 from explorer.sources.duckdb_file import columns_of, import_duckdb, sample_rows
-from explorer.sources.profile import Profiler, Sample, is_personal, limit_time
+from explorer.sources.profile import MOST_ROWS, Profiler, is_personal, limit_time
 from explorer.sources.source import (
     BUCKET,
     FOLDER,
@@ -39,11 +45,19 @@ from explorer.sources.source import (
     read_text,
 )
 from explorer.sources.storage import Bucket, LocalFiles, Storage, StoredFile
+from explorer.sources.text_file import (
+    DELIMITERS,
+    TextCopy,
+    TextFormat,
+    copy_text,
+    read_encoding,
+    why_no_records,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-Format = Literal["parquet", "csv", "json lines"]
+Format = Literal["parquet", "csv", "json", "json lines"]
 LakeFormat = Literal["delta", "iceberg"]
 
 _FORMATS: Final[dict[str, Format]] = {
@@ -51,18 +65,16 @@ _FORMATS: Final[dict[str, Format]] = {
     ".pq": "parquet",
     ".csv": "csv",
     ".tsv": "csv",
+    ".json": "json",
     ".jsonl": "json lines",
     ".ndjson": "json lines",
 }
 _COMPRESSED: Final = (".gz", ".zst")
-_READ_FORMATS: Final = "Parquet, CSV and JSON lines (.jsonl) are"
-# Files of data that are not read here, which somebody may miss; those that are read otherwise are
-# compressed in another way.
-_UNREAD: Final = re.compile(
-    r"\.(?:(?:json|xlsx?|ods|avro|orc|arrow|feather|xml)(?:\.(?:gz|zst|bz2|xz|lz4|zip))?"
-    r"|(?:csv|tsv|jsonl|ndjson)\.(?:bz2|xz|lz4|zip)"
-    r"|(?:parquet|pq)\.(?:gz|zst|bz2|xz|lz4|zip))\Z",
-    re.IGNORECASE,
+_READ_FORMATS: Final = "Parquet, CSV and JSON are read"
+_COMPRESSIONS: Final = (*_COMPRESSED, ".bz2", ".xz", ".lz4", ".zip")
+# What other programs keep beside data, which is none itself.
+_NO_DATA: Final = re.compile(
+    r"\..*|_SUCCESS|_(?:common_)?metadata|_(?:delta_log|spark_metadata|temporary|committed.*|started.*)"
 )
 _PARTITION: Final = re.compile(r"([^=/]+)=([^/]*)")
 # Names that writers give to the files of one table.
@@ -73,6 +85,7 @@ _PART: Final = re.compile(
 _READERS: Final[dict[Format | LakeFormat, str]] = {
     "parquet": "read_parquet($1, hive_partitioning = $2, union_by_name = true)",
     "csv": "read_csv($1, hive_partitioning = $2, union_by_name = true)",
+    "json": "read_json($1, hive_partitioning = $2, union_by_name = true)",
     "json lines": (
         "read_json($1, format = 'newline_delimited', hive_partitioning = $2, union_by_name = true)"
     ),
@@ -86,11 +99,18 @@ _TRACEBACK: Final = re.compile(r"\A.*?Traceback \(.*?\n\w*Error: ", re.DOTALL)
 _GLOB: Final = re.compile(r"[*?\[]")
 # The number of files read to describe a CSV or JSON table; of Parquet tables all files are read.
 _MOST_SNIFFED: Final = 20
+# The rows of a copied file that are read to describe it, as many as DuckDB reads of others.
+_SNIFFED_ROWS: Final = 20_480
+# What DuckDB says of a CSV file that can be read once it is copied.
+_NEEDS_COPY: Final = ("Expected Number of Columns", "unicode", "utf-8")
+_MOST_NAMED: Final = 5
+# The part of a name that counts: a date, a time or a number.
+_COUNTER: Final = re.compile(r"\d+(?:[-_.T]\d+)*(?!.*\d)")
 
 
 def file_format(name: str) -> Format | None:
     """Return the format of a file by its suffix, or `None` if it is not supported. CSV and JSON
-    lines files may be compressed."""
+    files may be compressed."""
     suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes[-2:]]
     if suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
@@ -121,7 +141,8 @@ class FileFolder(Source):
 
     Folders named `key=value` are partitions of the table that is the folder above. A folder with
     the log of a Delta table or the metadata of an Iceberg table is that table. A folder whose files
-    are named like the parts of a data set is one table. Any other file is a table of its own.
+    are named like the parts of a data set is one table, and so are files that match a pattern of
+    the options. Any other file is a table of its own.
 
     `path` is the path in `storage` of a folder, of a file, or of an Iceberg metadata file.
     """
@@ -136,6 +157,8 @@ class FileFolder(Source):
         or of a folder or file in it. Raises `InvalidInput` and `MissingExtra` like
         `Bucket.parse`."""
         del password
+        if options.encoding:
+            check_encoding(options.encoding)
         if location.scheme in ("s3", "gs", "az"):
             return cls(*Bucket.parse(location.text), options)
         path = location.path
@@ -150,7 +173,8 @@ class FileFolder(Source):
     def find(cls, file: Location, folder: Path) -> LocalSource | None:
         """Offer the folder itself, once it has a table."""
         path = Path(file.text)
-        if path.parent != folder or path.suffix.lower() not in _FORMATS:
+        # JSON is mostly no data.
+        if path.parent != folder or path.suffix.lower() not in _FORMATS or path.suffix == ".json":
             return None
         return LocalSource(str(folder), "Parquet, CSV or JSON lines in this folder")
 
@@ -188,28 +212,20 @@ class FileFolder(Source):
         levels = (BUCKET, FOLDER) if is_bucket else (FOLDER,)
         writer = DatasetWriter(self.storage.platform, self.options, levels, "/")
         tables = self._tables(writer)
-        profiler = Profiler(self.options, writer.inventory)
         with self.storage.connect() as connection:
+            reader = _Reader(self.storage, self.options, writer.inventory, connection)
             for done, table in enumerate(tables):
                 progress("files", done, len(tables))
                 try:
                     if table.format in ("delta", "iceberg"):
                         writer.add(self._lake_table(table, writer.inventory))
-                        continue
-                    definition = _describe_table(connection, table)
-                    try:
-                        with limit_time(connection.interrupt):
-                            sample = _sample(connection, table, definition.row_count)
-                            profiler.profile(definition, sample)
-                    except duckdb.Error as error:
-                        reason = f"not profiled: {_reason(error)}"
-                        skipped = SkippedPart("/".join(table.path), reason)
-                        writer.inventory.skipped.append(skipped)
-                    writer.add(definition)
+                    elif (definition := reader.read(table)) is not None:
+                        writer.add(definition)
                 except (duckdb.Error, CatalogError, OSError, RuntimeError) as error:
                     reason = _reason(error)
                     name = writer.dataset(table.path).name
                     writer.inventory.skipped.append(SkippedPart("/".join(table.path), reason, name))
+        reader.add_notes()
         progress("files", len(tables), len(tables))
         return writer.inventory
 
@@ -233,7 +249,7 @@ class FileFolder(Source):
             return [_Table(table, "iceberg", {self.path: size})]
         format_ = file_format(self._name)
         if format_ is None:
-            raise InvalidInput(f"{self.location} is not read: {_READ_FORMATS}")
+            raise InvalidInput(f"{self.location} is left out: {_READ_FORMATS}")
         return [_Table(path, format_, {self.storage.address(self.path): size})]
 
     def _lake_table(self, table: _Table, inventory: Inventory) -> TableDefinition:
@@ -258,9 +274,21 @@ class _Finder:
     storage: Storage
     writer: DatasetWriter
     tables: list[_Table] = field(default_factory=list)
+    _left_out: Counter[str] = field(default_factory=Counter)
+    _used_patterns: set[str] = field(default_factory=set)
 
     def find(self, folder: str, path: tuple[str, ...]) -> list[_Table]:
         self._look(folder, path, is_root=True)
+        if self._left_out:
+            most_first = sorted(self._left_out.items(), key=lambda pair: (-pair[1], pair[0]))
+            kinds = [f"{count:,} {kind}" for kind, count in most_first]
+            files = counted(self._left_out.total(), "file")
+            is_are = "is" if self._left_out.total() == 1 else "are"
+            reason = f"{files} {is_are} left out ({', '.join(kinds)}): {_READ_FORMATS}"
+            self._skip(path, reason)
+        for pattern in self.writer.options.patterns:
+            if pattern not in self._used_patterns:
+                self._skip(path, f"no file has a name that matches the pattern {pattern}")
         return sorted(self.tables, key=lambda table: table.path)
 
     def _look(self, folder: str, path: tuple[str, ...], *, is_root: bool = False) -> None:
@@ -286,37 +314,68 @@ class _Finder:
                 file = f"{metadata}/{newest_metadata(metadata_names, hint)}"
                 self.tables.append(_Table(path, "iceberg", {file: 0}, is_folder=True))
                 return
-        files = [entry for entry in entries if not entry.name.startswith((".", "_"))]
-        folders = [file.name for file in files if file.is_folder]
-        if any(_PARTITION.fullmatch(name) for name in folders):
-            self._add_partitioned(folder, path)
-            return
-        data = [file for file in files if not file.is_folder and file_format(file.name)]
+        data = [file for file in entries if not file.is_folder and self._is_data(file.name)]
+        folders = [file.name for file in entries if file.is_folder and self._is_shown(file.name)]
+        partitions = [name for name in folders if _PARTITION.fullmatch(name)]
+        if partitions:
+            self._add_partitioned(folder, path, partitions)
+        folders = [name for name in folders if name not in partitions]
+        for pattern in self.writer.options.patterns:
+            matched = [file for file in data if fnmatchcase(file.name, pattern)]
+            if matched:
+                self._used_patterns.add(pattern)
+                name = _pattern_name(pattern)
+                table = (*path, pattern if name in folders else name) if name else path
+                self._add(table, folder, matched, is_folder=True)
+                data = [file for file in data if file not in matched]
         formats = {file_format(file.name) for file in data}
-        are_parts = len(data) > 1 and len(formats) == 1 and not folders and not is_root
+        are_parts = len(data) > 1 and len(formats) == 1 and not (folders or partitions or is_root)
         if are_parts and all(_PART.fullmatch(file.name.partition(".")[0]) for file in data):
             self._add(path, folder, data, is_folder=True)
         else:
             for file_ in data:
                 self._add((*path, file_.name), folder, [file_])
-        unread = [ending[0] for file in files if (ending := _UNREAD.search(file.name))]
-        if unread:
-            endings = ", ".join(sorted({suffix.lower() for suffix in unread}))
-            count = counted(len(unread), "file")
-            self._skip(path, f"{count} not read ({endings}): {_READ_FORMATS}")
         for name in folders:
             self._look(f"{folder}/{name}", (*path, name))
 
-    def _add_partitioned(self, folder: str, path: tuple[str, ...]) -> None:
-        files, keys = list[StoredFile](), dict[str, None]()
-        for file in self.storage.walk(folder):
-            *folders, name = file.name.split("/")
-            if name.startswith((".", "_")) or any(part.startswith((".", "_")) for part in folders):
-                continue
-            keys |= {match[1]: None for part in folders if (match := _PARTITION.fullmatch(part))}
-            if file_format(name):
-                files.append(file)
-        self._add(path, folder, files, tuple(keys), is_folder=True)
+    def _is_shown(self, name: str) -> bool:
+        """Return whether a file or folder may hold data; one that is hidden is counted, unless
+        programs keep such beside data."""
+        if not name.startswith((".", "_")):
+            return True
+        if not _NO_DATA.fullmatch(name):
+            self._left_out["beginning with _"] += 1
+        return False
+
+    def _is_data(self, name: str) -> bool:
+        """Return whether a file is of a format that is read; others are counted by their kind."""
+        if not self._is_shown(name):
+            return False
+        if file_format(name) is None:
+            suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes[-2:]]
+            kind = "".join(suffixes) if suffixes[-1:] and suffixes[-1] in _COMPRESSIONS else ""
+            self._left_out[kind or "".join(suffixes[-1:]) or "without an ending"] += 1
+            return False
+        return True
+
+    def _add_partitioned(self, folder: str, path: tuple[str, ...], partitions: list[str]) -> None:
+        """Add the table whose partitions are in a folder; if the partitions have folders in turn,
+        the table of each."""
+        files, keys = dict[tuple[str, ...], list[StoredFile]](), dict[str, None]()
+        for partition in partitions:
+            for file in self.storage.walk(f"{folder}/{partition}"):
+                *folders, name = f"{partition}/{file.name}".split("/")
+                if any(part.startswith((".", "_")) for part in folders) or not self._is_data(name):
+                    continue
+                keys |= {
+                    match[1]: None for part in folders if (match := _PARTITION.fullmatch(part))
+                }
+                below = tuple(part for part in folders if not _PARTITION.fullmatch(part))
+                files.setdefault(below, []).append(replace(file, name=f"{partition}/{file.name}"))
+        if len(files) < 2:
+            files = {(): [file for group in files.values() for file in group]}
+        for below, group in files.items():
+            self._add((*path, *below), folder, group, tuple(keys), is_folder=True)
 
     def _add(
         self,
@@ -350,40 +409,237 @@ def _reason(error: Exception) -> str:
     return " ".join(" ".join((first, *lines)).split())
 
 
-def _sample(connection: "DuckDBPyConnection", table: _Table, row_count: int | None) -> Sample:
-    files: list[Any] = [list(table.files), bool(table.keys)]
-    relation = _READERS[table.format]
-    return lambda names: sample_rows(connection, relation, names, row_count, files)
+def _pattern_name(pattern: str) -> str:
+    """Return what is left of a pattern without wildcards and endings: `orders` of
+    `orders_*.parquet`."""
+    stem = pattern.partition(".")[0]
+    return "_".join(filter(None, (part.strip("-_ ") for part in re.split(r"[*?]+|\[.*?\]", stem))))
 
 
-def _describe_table(connection: "DuckDBPyConnection", table: _Table) -> TableDefinition:
-    odd = next((file for file in table.files if _GLOB.search(file)), None)
-    if odd is not None:
-        raise OSError(
-            "its name contains one of the wildcards * ? [, so it cannot be read: "
-            f"{odd.rpartition('/')[2]}"
+@dataclass(slots=True)
+class _Reader:
+    """Describes and profiles tables of files, and notes what is particular about them.
+
+    `_encodings` has the tables by encoding, `_no_records` the JSON files that are no tables by what
+    they have instead, `_alike` the columns of files whose names differ only in a date or number, by
+    folder and pattern, and `_differing` the columns in which the files of a table differ.
+    """
+
+    storage: Storage
+    options: SourceOptions
+    inventory: Inventory
+    connection: "DuckDBPyConnection"
+    _profiler: Profiler = field(init=False)
+    _encodings: dict[str, list[str]] = field(default_factory=dict)
+    _no_records: dict[str, list[str]] = field(default_factory=dict)
+    _alike: dict[tuple[str, str], list[frozenset[str]]] = field(default_factory=dict)
+    _names: dict[str, list[str]] = field(default_factory=dict)
+    _differing: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._profiler = Profiler(self.options, self.inventory)
+
+    def read(self, table: _Table) -> TableDefinition | None:
+        """Return a table, or `None` for a JSON file that is none. Raises DuckDB's errors,
+        `InvalidFile` and `OSError` if it cannot be read."""
+        odd = next((file for file in table.files if _GLOB.search(file)), None)
+        if odd is not None:
+            raise OSError(
+                "its name contains one of the wildcards * ? [, so it cannot be read: "
+                f"{odd.rpartition('/')[2]}"
+            )
+        if not any(table.files.values()):
+            raise OSError("it is empty")
+        definition: TableDefinition | None
+        if table.format == "parquet":
+            files = list(table.files)
+            definition = self._describe(table, files)
+            definition.row_count = _row_count(self.connection, files)
+            self._profile(table, definition, files)
+        else:
+            definition = self._read_text(table)
+        if definition is not None and not table.is_folder:
+            self._note_name(table, definition)
+        return definition
+
+    def _read_text(self, table: _Table) -> TableDefinition | None:
+        first_files = list(table.files)[:_MOST_SNIFFED]
+        given = self.options.encoding
+        encodings = [given or read_encoding(self.storage, file) for file in first_files]
+        if table.format == "json" and len(table.files) == 1:
+            instead = why_no_records(self.storage, first_files[0], encodings[0])
+            if instead is not None:
+                self._no_records.setdefault(instead, []).append("/".join(table.path))
+                return None
+        # DuckDB takes a byte order mark for a part of JSON.
+        plain = ("utf-8", "utf-8-sig") if table.format == "csv" else ("utf-8",)
+        if all(codecs.lookup(name).name in plain for name in encodings):
+            definition = self._read_plain(table, first_files)
+            if definition is not None:
+                return definition
+        with TemporaryDirectory("-catalog") as folder:
+            return self._read_copies(table, Path(folder))
+
+    def _read_plain(self, table: _Table, first_files: list[str]) -> TableDefinition | None:
+        """Return a table of CSV or JSON files, or `None` if they have to be copied."""
+        import duckdb
+
+        try:
+            definition = self._describe(table, first_files)
+            if table.format == "csv" and _is_misread(definition):
+                return None
+            self._profile(table, definition, list(table.files))
+        except duckdb.Error as error:
+            if table.format == "csv" and any(words in str(error) for words in _NEEDS_COPY):
+                return None
+            raise
+        return definition
+
+    def _read_copies(self, table: _Table, folder: Path) -> TableDefinition:
+        is_profiled = self.options.profile
+        most_rows = MOST_ROWS + 1 if is_profiled else _SNIFFED_ROWS
+        copies: list[TextCopy] = []
+        for number, file in enumerate(table.files):
+            is_enough = not is_profiled or sum(copy.rows for copy in copies) > MOST_ROWS
+            if number >= _MOST_SNIFFED and is_enough:
+                break
+            format_ = cast("TextFormat", table.format)
+            copies.append(
+                copy_text(self.storage, file, format_, folder, most_rows, self.options.encoding)
+            )
+        name = "/".join(table.path)
+        encodings = sorted({copy.encoding for copy in copies})
+        ragged = sum(copy.ragged for copy in copies)
+        # What DuckDB reads well itself is read from where it is.
+        is_same = encodings == ["utf-8"] and not ragged
+        files = list(table.files) if is_same else [str(copy.path) for copy in copies]
+        definition = self._describe(table, files[:_MOST_SNIFFED])
+        if encodings != ["utf-8"]:
+            self._encodings.setdefault(" and ".join(encodings), []).append(name)
+            definition.properties = {**definition.properties, "encoding": ", ".join(encodings)}
+        if ragged:
+            is_whole = len(copies) == len(table.files) and all(copy.is_whole for copy in copies)
+            rows = sum(copy.rows for copy in copies)
+            self.inventory.notes.append(
+                f"{name}: {ragged:,} of its {'' if is_whole else 'first '}{counted(rows, 'row')} "
+                "have more or fewer fields than its header"
+            )
+        self._profile(table, definition, files)
+        return definition
+
+    def _describe(self, table: _Table, files: list[str]) -> TableDefinition:
+        properties: dict[str, str] = {"format": table.format}
+        if table.is_folder:
+            properties["files"] = str(len(table.files))
+        if table.keys:
+            properties["partitioned_by"] = ", ".join(table.keys)
+        definition = TableDefinition(
+            table.path,
+            "Table" if table.is_folder else "File",
+            list(_describe_columns(self._columns(table, files), table.keys)),
+            size_bytes=sum(table.files.values()),
+            properties=properties,
         )
-    if not any(table.files.values()):
-        raise OSError("it is empty")
-    is_parquet = table.format == "parquet"
-    files = list(table.files)
-    description_rows = _rows(
-        connection,
-        f"describe select * from {_READERS[table.format]}",
-        [files if is_parquet else files[:_MOST_SNIFFED], bool(table.keys)],
-    )
-    properties: dict[str, str] = {"format": table.format}
-    if table.is_folder:
-        properties["files"] = str(len(files))
-    if table.keys:
-        properties["partitioned_by"] = ", ".join(table.keys)
-    return TableDefinition(
-        table.path,
-        "Table" if table.is_folder else "File",
-        list(_describe_columns(description_rows, table.keys)),
-        row_count=_row_count(connection, files) if is_parquet else None,
-        size_bytes=sum(table.files.values()),
-        properties=properties,
+        if len(files) > 1:
+            self._differing["/".join(table.path)] = self._find_differing(table, definition, files)
+        return definition
+
+    def _columns(self, table: _Table, files: list[str]) -> list[Any]:
+        query = f"describe select * from {_READERS[table.format]}"
+        return _rows(self.connection, query, [files, bool(table.keys)])
+
+    def _find_differing(
+        self, table: _Table, definition: TableDefinition, files: list[str]
+    ) -> list[str]:
+        """Return the columns that some of the files lack or, of Parquet files, have with another
+        type."""
+        if table.format == "parquet":
+            query = "select name, count(distinct file_name), count(distinct type) "
+            rows = _rows(self.connection, f"{query} from parquet_schema($1) group by 1", [files])
+            same = {name for name, count, types in rows if count == len(files) and types < 2}
+        else:
+            columns_by_file = ({row[0] for row in self._columns(table, [file])} for file in files)
+            same = set.intersection(*columns_by_file)
+        return [name for name in definition.names if name not in same and name not in table.keys]
+
+    def _profile(self, table: _Table, definition: TableDefinition, files: list[str]) -> None:
+        """Profile a table; what fails is listed as skipped, unless a copy can be profiled."""
+        import duckdb
+
+        relation, values = _READERS[table.format], [files, bool(table.keys)]
+        count = definition.row_count
+        try:
+            with limit_time(self.connection.interrupt):
+                self._profiler.profile(
+                    definition,
+                    lambda names: sample_rows(self.connection, relation, names, count, values),
+                )
+        except duckdb.Error as error:
+            is_original = files == list(table.files)
+            if is_original and any(words in str(error) for words in _NEEDS_COPY):
+                raise
+            reason = f"not profiled: {_reason(error)}"
+            self.inventory.skipped.append(SkippedPart("/".join(table.path), reason))
+
+    def _note_name(self, table: _Table, definition: TableDefinition) -> None:
+        """Keep the name and the columns of a file, to compare it with others."""
+        parent, name = "/".join(table.path[:-1]), table.path[-1]
+        self._names.setdefault(parent, []).append(name)
+        suffixes = PurePosixPath(name).suffixes
+        ending = "".join(suffixes[-2 if suffixes[-1].lower() in _COMPRESSED else -1 :])
+        pattern = _COUNTER.sub("*", name.removesuffix(ending)) + ending
+        # The types of the columns of other files are taken from their rows.
+        columns = frozenset(
+            f"{column.path} {column.native_type if table.format == 'parquet' else ''}"
+            for column in definition.columns or ()
+        )
+        if "*" in pattern:
+            self._alike.setdefault((parent, pattern), []).append(columns)
+
+    def add_notes(self) -> None:
+        """Add what is particular about the tables to the inventory: their encodings, files that are
+        left out, columns that differ, and files that are likely one table."""
+        notes = self.inventory.notes
+        for encoding, names in self._encodings.items():
+            notes.append(f"{_listed(names)}: read as {encoding}")
+        for name, columns in self._differing.items():
+            if columns:
+                notes.append(f"{name}: its files differ in {_listed(columns)}")
+        for instead, names in self._no_records.items():
+            files = counted(len(names), "JSON file")
+            reason = f"left out: {instead}" + (f" ({files})" if len(names) > 1 else "")
+            self.inventory.skipped.append(SkippedPart(_listed(names), reason))
+        for (parent, pattern), columns_by_file in self._alike.items():
+            count = len(columns_by_file)
+            if count < 2:
+                continue
+            others = sum(fnmatchcase(name, pattern) for name in self._names[parent]) > count
+            exact = pattern.replace("*", "[0-9]*") if others else pattern
+            if len(set(columns_by_file)) == 1:
+                self.inventory.patterns.append(exact)
+                notes.append(
+                    f"{parent}: {count:,} files have the same columns and names like {exact}: "
+                    "they become one table with the pattern (--pattern)"
+                )
+            elif len(set(columns_by_file)) < count:
+                notes.append(
+                    f"{parent}: {count:,} files have names like {exact}, but different columns: "
+                    "they stay tables of their own"
+                )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names in a sentence; of many the first."""
+    more = len(names) - _MOST_NAMED
+    return f"{', '.join(names[:_MOST_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _is_misread(definition: TableDefinition) -> bool:
+    """Return whether the header of a CSV file may not have been found: its rows are ragged."""
+    return any(
+        column.path == "column0" or any(delimiter in column.path for delimiter in DELIMITERS)
+        for column in definition.columns or ()
+        if not column.is_partition_key
     )
 
 

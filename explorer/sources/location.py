@@ -278,7 +278,7 @@ def open_source(location: str, options: SourceOptions, password: str | None = No
         raise InvalidInput(f"{location} has SQL: give its --dialect, such as snowflake or postgres")
     raise InvalidInput(
         f"{location} is no file that is known; known are SQLite and DuckDB databases, Parquet, CSV "
-        "and JSON lines, the metadata.json of an Iceberg table, dbt's manifest.json, recipes of "
+        "and JSON, the metadata.json of an Iceberg table, dbt's manifest.json, recipes of "
         "DataHub, and what the packages of other sources read"
     )
 

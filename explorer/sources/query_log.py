@@ -24,6 +24,7 @@ import orjson
 from cachetools import LRUCache
 
 from explorer.client import Catalog
+from explorer.encoding import SAMPLE_BYTES, check_encoding, find_encoding, undecodable
 from explorer.errors import InvalidInput
 from explorer.metadata.files import decompress
 from explorer.metadata.proposal import Proposal, millis_of
@@ -284,7 +285,7 @@ class QueryLog(Source):
         require_sqlglot(dialect_name)
         dialect = sql_dialect(dialect_name)
         inventory = Inventory()
-        log = _read_log(self.path.resolve(), dialect, inventory, progress)
+        log = _read_log(self.path.resolve(), dialect, self.options.encoding, inventory, progress)
         urns = _platform_urns(catalog, platform_of(dialect_name), self.options.env)
         instance = self.options.instance
         if instance is not None:
@@ -370,7 +371,9 @@ class _Log:
     times: Counter[str] = field(default_factory=Counter)
 
 
-def _read_log(path: Path, dialect: str, inventory: Inventory, progress: Progress) -> _Log:
+def _read_log(
+    path: Path, dialect: str, encoding: str | None, inventory: Inventory, progress: Progress
+) -> _Log:
     log = _Log()
 
     def parts_of(text: str) -> list[tuple[int, str, str]]:
@@ -389,7 +392,7 @@ def _read_log(path: Path, dialect: str, inventory: Inventory, progress: Progress
     if not files:
         raise InvalidInput(f"{path} has no files of queries: SQL, CSV, JSON lines or Parquet")
     for file in files:
-        for number, statement in enumerate(_statements(file, inventory, dialect)):
+        for number, statement in enumerate(_statements(file, inventory, dialect, encoding)):
             if number % _ROWS == 0:
                 progress("queries", number, None)
             for line, text, key in (wrapper if len(statement.text) < _LONG else parts_of)(
@@ -409,19 +412,21 @@ def _read_log(path: Path, dialect: str, inventory: Inventory, progress: Progress
     return log
 
 
-def _statements(path: Path, inventory: Inventory, dialect: str = "") -> Iterator[_Statement]:
+def _statements(
+    path: Path, inventory: Inventory, dialect: str = "", encoding: str | None = None
+) -> Iterator[_Statement]:
     """Yield the statements of a log that succeeded, or a whole script as one text. The statements
     of a script share a session. Raises `InvalidInput` if the file cannot be read as its format, or
     has no column with the text of statements."""
     kind = _format(path)
-    lines = _Lines(path)
+    lines = _Lines(path, encoding)
     if kind == "sql":
         script = "".join(lines)
         if lines.damage is not None:
             # Of the last statement only a part is there.
             script = script[: script.rfind(";") + 1]
         yield _Statement(script, 1, session=str(path))
-        inventory.skipped += lines.report_damage()
+        lines.report(inventory)
         return
     readers: Mapping[str | None, Callable[[], Iterable[Mapping[str, Any]]]] = {
         "csv": lambda: _csv_rows(lines, ","),
@@ -443,49 +448,64 @@ def _statements(path: Path, inventory: Inventory, dialect: str = "") -> Iterator
         if text:
             yield _statement(row, text, place, dialect)
     inventory.count("failed statement", failed)
-    inventory.skipped += lines.report_damage()
+    lines.report(inventory)
 
 
 class _Lines:
     """The lines of a file, up to where a compressed one is cut off or damaged.
 
     `number` is that of the last line, and `damage` the error after it, `None` before the last line
-    and for a file that is whole.
+    and for a file that is whole. The encoding is found out unless it is given.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, encoding: str | None) -> None:
         self.path = path
         self.number = 0
         self.damage: Exception | None = None
+        self.encoding = "utf-8"
+        self._given_encoding = encoding
 
     def __iter__(self) -> Iterator[str]:
+        given = self._given_encoding
+        if given is None:
+            with self.path.open("rb") as file:
+                self.encoding = find_encoding(decompress(file)[0].read(SAMPLE_BYTES))
+        else:
+            self.encoding = check_encoding(given)
         with self.path.open("rb") as file:
             stream, source = decompress(file)
-            lines = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
+            errors = "replace" if given is None else "strict"
+            lines = io.TextIOWrapper(stream, self.encoding, errors=errors, newline="")
             last: str | None = None
-            for line in lines:
-                if last is not None:
-                    self.number += 1
-                    yield last
-                last = line
+            try:
+                for line in lines:
+                    if last is not None:
+                        self.number += 1
+                        yield last
+                    last = line if last is not None else line.removeprefix("\ufeff")
+            except UnicodeDecodeError as error:
+                reason = undecodable(self.encoding, error, is_given=True)
+                raise InvalidInput(f"{self.path}: {reason}") from None
             # More is decompressed at once than the line that is asked for.
             self.damage = None if source is None else source.damage
             if last is not None:
                 self.number += 1
                 yield last
 
-    def report_damage(self) -> list[SkippedPart]:
-        """Return the skipped part of a file that is cut off or damaged; empty for a complete file.
-        Raises `InvalidInput` if nothing of the file could be read."""
+    def report(self, inventory: Inventory) -> None:
+        """Add the encoding, if it is not UTF-8, and the part of the file that is cut off or damaged
+        to an inventory. Raises `InvalidInput` if nothing of the file could be read."""
+        if self.encoding not in ("utf-8", "utf-8-sig"):
+            inventory.notes.append(f"{self.path.name}: read as {self.encoding}")
         if self.damage is None:
-            return []
+            return
         if not self.number:
             raise InvalidInput(f"{self.path} is cut off or damaged: {self.damage}")
         reason = (
             f"it is cut off or damaged at line {self.number:,} ({self.damage}); what comes before "
             "was read"
         )
-        return [SkippedPart(self.path.name, reason)]
+        inventory.skipped.append(SkippedPart(self.path.name, reason))
 
 
 def _csv_rows(lines: _Lines, delimiter: str) -> Iterator[Mapping[str, Any]]:

@@ -35,7 +35,8 @@ class SourceOptions:
     prefixes their names. `schemas` are patterns with `*` of the schemas to read; without any, all
     are read. `dialect` is the SQL dialect of a query log. `profile` turns on column profiling; with
     `values`, values that look personal are included. With `keyring`, a database's password is
-    stored in this machine's keyring.
+    stored in this machine's keyring. `encoding` is that of text files; without one it is found out.
+    `patterns` match the names of files that are one table, such as `orders_*.csv`.
     """
 
     env: str = "PROD"
@@ -45,6 +46,8 @@ class SourceOptions:
     profile: bool = False
     values: bool = False
     keyring: bool = False
+    encoding: str | None = None
+    patterns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,8 @@ class Inventory:
 
     The proposals of an entity are adjacent. `kinds` has counts for display by noun, such as `table`
     or `column`. `unread` has the aspects of an entity that could not be read; the catalog keeps its
-    own. `notes` are sentences on what was read from elsewhere than usual.
+    own. `notes` are sentences on what was read from elsewhere or otherwise than usual.
+    `patterns` would make one table each of files that look like the parts of one.
     """
 
     proposals: list[Proposal] = field(default_factory=list)
@@ -129,6 +133,7 @@ class Inventory:
     kinds: dict[str, int] = field(default_factory=dict)
     unread: dict[Urn, set[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    patterns: list[str] = field(default_factory=list)
 
     def count(self, noun: str, number: int = 1) -> None:
         """Add to the count of a noun."""

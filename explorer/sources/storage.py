@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -61,6 +62,9 @@ class Storage(Protocol):
     def address(self, path: str) -> str:
         """Return the path in the form that DuckDB and other libraries accept."""
 
+    def open(self, address: str) -> BufferedReader:
+        """Return a stream of the bytes of the file at an address."""
+
     def connect(self) -> "DuckDBPyConnection":
         """Return a connection to an in-memory DuckDB that can read these files."""
 
@@ -98,6 +102,10 @@ class LocalFiles:
     def address(self, path: str) -> str:
         """Return the path unchanged."""
         return path
+
+    def open(self, address: str) -> BufferedReader:
+        """Return a stream of the bytes of a file."""
+        return Path(address).open("rb")
 
     def connect(self) -> "DuckDBPyConnection":
         """Return a connection to an in-memory DuckDB."""
@@ -168,6 +176,11 @@ class Bucket:
     def address(self, path: str) -> str:
         """Return the path as a URL."""
         return f"{self.scheme}://{path}"
+
+    def open(self, address: str) -> BufferedReader:
+        """Return a stream of the bytes of the file at a URL."""
+        path = address.removeprefix(f"{self.scheme}://")
+        return BufferedReader(self._system().open_input_stream(path, compression=None))
 
     def connect(self) -> "DuckDBPyConnection":
         """Return a connection to an in-memory DuckDB that can read this bucket."""

@@ -268,6 +268,13 @@ _CONNECTION: tuple[Action, ...] = (
         "⏎",
         writes=True,
     ),
+    Action(
+        "addsource",
+        "join_files",
+        ("ctrl+t",),
+        "Make one table of files that look like the parts of one",
+        "files of one table",
+    ),
     Action("addsource", "leave", ("escape",), "Stop reading or writing, or close", "stop, close"),
     Action("log", "copy_line", ("y",), "Copy the line", "copy"),
     Action("log", "close", ("escape", "q", "ctrl+l"), "Close", "close"),

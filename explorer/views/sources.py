@@ -176,7 +176,14 @@ def plan_lines(plan: "RunPlan") -> list[tuple[str, str]]:
             more = len(urns) - _EXAMPLES
             names = ", ".join(urn.name for urn in urns[:_EXAMPLES])
             lines.append((effect, f"{names} and {more:,} more" if more > 0 else names))
-    return [*lines, *(("note", note) for note in plan.inventory.notes)]
+    return [*lines, *(("note", note) for note in _first_notes(plan))]
+
+
+def _first_notes(plan: "RunPlan") -> Iterator[str]:
+    notes = plan.inventory.notes
+    yield from notes[:_MOST_SKIPPED]
+    if len(notes) > _MOST_SKIPPED:
+        yield f"and {len(notes) - _MOST_SKIPPED:,} more; --json lists all"
 
 
 def options_sentence(names: Sequence[str], subject: str = "The source") -> str:
@@ -253,6 +260,7 @@ def plan_value(plan: "RunPlan") -> dict[str, Any]:
             {"subject": part.subject, "reason": part.reason} for part in plan.inventory.skipped
         ],
         "notes": plan.inventory.notes,
+        "patterns": plan.inventory.patterns,
     }
 
 
@@ -286,7 +294,7 @@ def run_report(outcome: "RunOutcome") -> Report:
     """Return what a run did, what it left out and what was refused."""
     plan, is_first = outcome.plan, outcome.plan.before is None
     effects = f"{effects_text(plan.counts)}; {counted(outcome.written_count, 'aspect')} written"
-    notes = [] if is_first else list(_skipped_notes(plan))
+    notes = [] if is_first else [*_first_notes(plan), *_skipped_notes(plan)]
     notes += [
         f"refused {change.urn} {change.aspect}: {change.reason}"
         for change in outcome.refused[:_MOST_SKIPPED]

@@ -103,8 +103,11 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     # What drifted is listed by a command.
     "SourceSession": {
         "tui": {"open_added", "take_texts"},
-        "notebook": {"open_added", "plan_removal", "read", "remove", "take_texts"},
-        "cli": set(),
+        # There the patterns of files that are one table are an argument.
+        "notebook": {
+            *("join_files", "open_added", "plan_removal", "read", "remove", "take_texts"),
+        },
+        "cli": {"join_files"},
     },
     # The terminal hears of changes by itself; a page shows one list, which a cell read.
     "WorklistSession": {

@@ -17,6 +17,7 @@ from explorer.errors import InvalidInput, Misconfigured
 from explorer.metadata.urn import Urn
 from explorer.sessions.base import READ_ONLY
 from explorer.sessions.sources import (
+    NO_PARTS,
     NOT_ADDED,
     NOT_OPEN,
     NOT_READ,
@@ -103,6 +104,29 @@ async def test_what_is_opened_again_keeps_the_options_that_are_not_given(
     opened = await session.open(str(shop), options=SourceOptions("QA"), option_names=("env",))
     assert opened.options == SourceOptions("QA", "own")
     assert opened.kept_options == ("instance",)
+
+
+async def test_files_that_look_like_the_parts_of_one_table_become_one(
+    session: SourceSession, shop: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "days"
+    folder.mkdir()
+    for day in (1, 2):
+        (folder / f"sold_2024-01-0{day}.csv").write_text(f"id,count\n{day},1\n")
+    await session.open(str(shop))
+    await session.plan()
+    assert session.state.actions["join_files"].why_not == NO_PARTS
+    with pytest.raises(InvalidInput, match=NO_PARTS):
+        await session.join_files()
+    await session.open(str(folder))
+    assert (await session.plan()).inventory.kinds["file"] == 2
+    plan = await session.join_files()
+    assert plan is session.state.plan
+    assert plan.inventory.kinds == {"folder": 1, "table": 1, "column": 2}
+    await session.write(plan)
+    opened = await session.open(str(folder))
+    assert opened.options.patterns == ("sold_*.csv",)
+    assert opened.kept_options == ("patterns",)
 
 
 async def test_what_is_read_can_be_stopped_and_refuses_everything_else_meanwhile(

@@ -314,13 +314,15 @@ def bucket(s3: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     system.create_dir("lake")
     for name, text in (
         ("raw/people.csv", "id,name\n1,Ann\n"),
+        ("towns/towns.csv", "id,größe\n1,Köln\n2\n"),
+        ("towns/towns.json", '{"of": "towns"}'),
         ("raw/log.jsonl", '{"at": "2024-01-01"}\n'),
         ("raw/empty.csv", ""),
         ("by day/day=1/part-0.csv", "id\n1\n"),
         ("by day/day=2/part-0.csv", "id\n2\n"),
     ):
         with system.open_output_stream(f"lake/{name}") as file:
-            file.write(text.encode())
+            file.write(text.encode("cp1252"))
     import pyarrow.parquet
 
     with system.open_output_stream("lake/raw/orders.parquet") as file:
@@ -376,6 +378,15 @@ def test_a_part_of_a_bucket_can_be_added_and_measured(bucket: str) -> None:
     one = open_source(f"{bucket}/raw/people.csv", SourceOptions())
     assert (one.default_name, one.kind) == ("people", "s3")
     assert one.read(quiet).kinds == {"bucket": 1, "folder": 1, "file": 1, "column": 2}
+    towns = open_source(f"{bucket}/towns", SourceOptions()).read(quiet)
+    assert towns.kinds["column"] == 2
+    assert towns.notes == [
+        "lake/towns/towns.csv: 1 of its 2 rows have more or fewer fields than its header",
+        "lake/towns/towns.csv: read as cp1252",
+    ]
+    assert [(part.subject, part.reason) for part in towns.skipped] == [
+        ("lake/towns/towns.json", "left out: one object instead of records")
+    ]
 
 
 @pytest.mark.nightly

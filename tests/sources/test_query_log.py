@@ -546,6 +546,31 @@ def test_of_a_log_that_is_cut_off_what_is_there_is_read_and_the_rest_told(
         list(query_log._statements(path, Inventory(), "duckdb"))
 
 
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "jsonl", "sql"])
+@pytest.mark.parametrize(
+    ("encoding", "town"), [("cp1252", "Köln"), ("utf-16", "Köln"), ("cp932", "東京")]
+)
+def test_the_encoding_of_a_log_is_found_out_and_said(
+    form: str, encoding: str, town: str, tmp_path: Path
+) -> None:
+    query = f"select '{town}' from t"
+    written = {
+        "csv": f"query_text\n{query}\n",
+        "csv.gz": f"query_text\n{query}\n",
+        "jsonl": json.dumps({"query_text": query}, ensure_ascii=False),
+        "sql": query,
+    }[form].encode(encoding)
+    path = tmp_path / f"log.{form}"
+    path.write_bytes(gzip.compress(written) if form.endswith("gz") else written)
+    inventory = Inventory()
+    (statement,) = query_log._statements(path, inventory, "duckdb")
+    assert statement.text == query
+    assert inventory.notes == [f"log.{form}: read as {encoding}"]
+    assert [one.text for one in query_log._statements(path, Inventory(), "", encoding)] == [query]
+    with pytest.raises(InvalidInput, match=r"log\..* it is not utf-8 .*: leave the encoding out"):
+        list(query_log._statements(path, Inventory(), "duckdb", "utf-8"))
+
+
 def test_the_csv_log_of_postgresql_is_known(tmp_path: Path) -> None:
     path = tmp_path / "postgresql.csv"
     with path.open("w", newline="") as file:

@@ -145,6 +145,27 @@ async def test_a_database_that_is_found_here_is_read_added_run_again_and_removed
         await reader.sees("+ wares.duckdb")
 
 
+async def test_files_of_days_are_made_one_table_from_their_plan(
+    desk: Path, at: OpenTerminal, folder: Path
+) -> None:
+    (folder / "days").mkdir()
+    for day in (1, 2):
+        (folder / "days" / f"sold_2024-01-0{day}.csv").write_text(f"id,größe\n{day},1\n", "cp1252")
+    async with at(desk) as reader:
+        await reader.press("A", "a")
+        await reader.type("days")
+        await reader.press("enter")
+        await reader.sees("2 files, 4 columns", "read as cp1252", "names like sold_*.csv")
+        await reader.press("ctrl+t")
+        shown = await reader.sees("1 folder, 1 table, 2 columns", "⏎ adds it to the catalog")
+        assert "sold_*.csv" in shown
+        await reader.press("enter")
+        await reader.sees("platform:file", "sold")
+    with Catalog(data_dir=desk) as catalog:
+        assert require_source(catalog, "days").options.patterns == ("sold_*.csv",)
+        assert catalog.exists(Urn.dataset("file", "days/sold"))
+
+
 async def test_what_a_source_of_another_package_reads_is_found_here_and_added(
     desk: Path, at: OpenTerminal, fieldbook: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

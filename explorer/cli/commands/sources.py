@@ -37,6 +37,8 @@ Examples
   catalog add postgresql+psycopg://ana@warehouse/shop --schema 'sales*'
   catalog add 'postgresql+psycopg://ana:${SHOP_PASSWORD}@warehouse/shop'
   catalog add ./lake
+  catalog add ./lake --pattern 'orders_*.parquet'
+  catalog add ./towns.csv --encoding latin-1
   catalog add s3://bucket/lake
   catalog add ./dbt_project
   catalog add ./artifacts/shop_manifest.json
@@ -49,9 +51,11 @@ What is read
   SQLite, DuckDB  tables, views, columns, keys; the file is only read
   databases       the same by the address, as SQLAlchemy writes it; the driver
                   is yours to install
-  folders, files  Parquet, CSV, JSON lines: their columns and sizes; folders
-                  key=value are the partitions of one table; Delta and Iceberg
-                  tables by their own log, and a metadata.json of Iceberg
+  folders, files  Parquet, CSV, JSON of records: their columns and sizes;
+                  folders key=value are the partitions of one table, and files
+                  with the same columns become one with --pattern; Delta and
+                  Iceberg tables by their own log, and a metadata.json of
+                  Iceberg; what is left out is counted by its kind
   buckets         the same at s3://, gs:// and az://
   dbt projects    target/manifest.json, and catalog.json, run_results.json and
                   sources.json where dbt has written them: models, sources,
@@ -75,9 +79,11 @@ What is read
                   run fails
 
 Views and models have lineage to the column, from their SQL; columns that are
-not traced are listed with the reason. Of CSV and JSON lines the first rows are
-read, to know the types; of others none, but that the rows of an SQLite file of
-up to 256 MB are counted.
+not traced are listed with the reason. Of CSV and JSON the first rows are read,
+to know the types; of others none, but that the rows of an SQLite file of up to
+256 MB are counted. The encoding of CSV, JSON and query histories is found out,
+and told where it is not UTF-8. It is a guess where a file is neither that nor
+UTF-16: --encoding sets it.
 
 With --stats up to 50,000 rows of each table are read, for the share of nulls
 and of different values, and for smallest, largest and frequent values, mean,
@@ -119,7 +125,8 @@ Exit codes
   drift     how tables changed since the last run: urn, kind, column, before,
             after, likely (the column it likely was, or is now)
   skipped   subject, reason
-  notes     sentences on what was read from elsewhere than usual
+  notes     sentences on what was read from elsewhere or otherwise than usual
+  patterns  of files that likely are one table, for --pattern
   dry_run, run_id, written
   refused   urn, aspect, reason
 """
@@ -139,7 +146,8 @@ _MOST_SKIPPED: Final = 20
 # The columns of a bar, and of its numbers.
 _BAR: Final = 50
 
-# The options of a source, by the parameters of the command.
+# The options that may be repeated, by their parameters.
+_REPEATED: Final = {"schemas": "schema", "patterns": "pattern"}
 _accept = click.option(
     "--accept-removals",
     is_flag=True,
@@ -179,6 +187,19 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask.")
     help="The file is a log of queries, of this SQL: snowflake, bigquery, postgres, …",
 )
 @click.option(
+    "--encoding",
+    type=WORDS,
+    help="The encoding of text files: utf-8, cp1252, shift_jis, …; by default found out.",
+)
+@click.option(
+    "--pattern",
+    "patterns",
+    type=WORDS,
+    multiple=True,
+    metavar="PATTERN",
+    help="Files of such names are one table: 'orders_*.csv'. May be repeated.",
+)
+@click.option(
     "--keyring/--no-keyring", default=False, help="Keep the password in this machine's keyring."
 )
 @click.option(
@@ -202,6 +223,8 @@ def add(
     instance: str | None,
     schemas: tuple[str, ...],
     dialect: str | None,
+    encoding: str | None,
+    patterns: tuple[str, ...],
     shown_as: OutputFormat | None,
     *,
     keyring: bool,
@@ -237,13 +260,15 @@ def add(
         for option, field in OPTIONS.items()
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE
     }
-    options = SourceOptions(env, instance, schemas, dialect, stats, values, keyring)
+    options = SourceOptions(
+        env, instance, schemas, dialect, stats, values, keyring, encoding, patterns
+    )
     with target.open() as catalog:
         sources = _Sources(catalog)
         opened = sources.do(sources.session.open(location, name or "", options, given_options))
         password = _ask_password(opened.source) if keyring else None
         if opened.kept_options:
-            flags = [f"--{option.replace('schemas', 'schema')}" for option in opened.kept_options]
+            flags = [f"--{_REPEATED.get(option, option)}" for option in opened.kept_options]
             note(line_text(options_sentence(flags, opened.name).rstrip(".")))
         plan = sources.plan(password, dry_run=dry_run)
         as_json = shown_as == "json"

@@ -137,6 +137,8 @@ _FIELDS: Final = (
     ("env", "environment", "PROD"),
     ("instance", "instance", "optional prefix of the table names"),
     ("schemas", "schemas", "all, or patterns such as: sales* crm"),
+    ("patterns", "one table", "files that are one, such as: orders_*.csv"),
+    ("encoding", "encoding", "of text files; found out"),
     ("password", "password", "not shown, not saved"),
 )
 
@@ -184,6 +186,8 @@ class AddSourceScreen(FramedScreen[str | None]):
             "env": options.env if self._choice.is_added else "",
             "instance": options.instance or "",
             "schemas": " ".join(options.schemas),
+            "patterns": " ".join(options.patterns),
+            "encoding": options.encoding or "",
         }
         with Vertical() as frame:
             frame.border_title = "Run it again" if self._choice.is_added else "Add a source"
@@ -218,6 +222,8 @@ class AddSourceScreen(FramedScreen[str | None]):
         match action:
             case "read":
                 return self._plan is None and not self._is_busy
+            case "join_files":
+                return self._sources is not None and not self._sources.why_not("join_files")
             case "add":
                 is_ready = self._plan is not None and not self._is_busy
                 return None if is_ready and self._session.read_only else is_ready
@@ -273,12 +279,14 @@ class AddSourceScreen(FramedScreen[str | None]):
             env=self._value("env") or "PROD",
             instance=self._value("instance") or None,
             schemas=tuple(self._value("schemas").replace(",", " ").split()),
+            patterns=tuple(self._value("patterns").split()),
+            encoding=self._value("encoding") or None,
         )
 
     def _explicit_options(self) -> tuple[str, ...]:
         """Return the options of the form that are meant as they stand there: all where the form
         began with those of the source, else those that are filled in."""
-        keys = ("env", "instance", "schemas")
+        keys = ("env", "instance", "schemas", "patterns", "encoding")
         return tuple(key for key in keys if self._choice.is_added or self._value(key))
 
     @work(exclusive=True, group="source")
@@ -298,6 +306,23 @@ class AddSourceScreen(FramedScreen[str | None]):
             await sources.plan()
 
         await self._do(f"reading {location}", read)
+        self._show_plan()
+
+    @work(exclusive=True, group="source")
+    async def action_join_files(self) -> None:
+        """Read the source again, with the patterns that the plan offers."""
+
+        async def join(sources: SourceSession) -> None:
+            await sources.join_files()
+
+        await self._do("reading the files again", join)
+        opened = self._state.opened
+        if opened is not None:
+            with self.prevent(Input.Changed):
+                self.query_one("#patterns", Input).value = " ".join(opened.options.patterns)
+        self._show_plan()
+
+    def _show_plan(self) -> None:
         plan, opened = self._plan, self._state.opened
         if plan is None or opened is None:
             return

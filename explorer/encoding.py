@@ -1,0 +1,102 @@
+"""The encoding of a text: found out from its bytes, or named by a person.
+
+Byte order marks, UTF-16 and UTF-8 are certain. What is left is guessed by charset-normalizer among
+the encodings that spreadsheets and databases write, so the name is told wherever a text is read.
+"""
+
+import codecs
+import re
+from typing import Final
+
+from explorer.errors import InvalidInput
+
+SAMPLE_BYTES: Final = 1 << 20
+"""The length of the beginning of a file that tells its encoding."""
+
+# The mark of UTF-32 begins with that of UTF-16.
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_WESTERN: Final = "cp1252"
+# Latin-1 is the same as cp1252, but for control characters.
+_CANDIDATES: Final = (
+    *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
+    *("cp1250", "cp1251", "cp1253", _WESTERN),
+)
+# What cp1252 makes of letters of Polish, Romanian or Hungarian.
+_MISREAD: Final = re.compile(r"[^\W\d_][¹³¿¥£]|[¹³¿¥£][^\W\d_]")
+# Bytes outside ASCII: all, and those that are one or two letters beside others, or a sign.
+_RUNS: Final = re.compile(rb"[\x80-\xff]+")
+_WESTERN_RUNS: Final = re.compile(
+    rb"(?<![\x80-\xff])(?:(?<=[A-Za-z])[\xc0-\xff]{1,2}|[\xc0-\xff]{1,2}(?=[A-Za-z])"
+    rb"|[\x80\x85\x91-\x97\xa0\xa1\xa3\xa7\xab\xb0\xbb\xbf])(?![\x80-\xff])"
+)
+# Less of a text are stray bytes of zero; in UTF-16 it is at least the line ends and separators.
+_ZERO_SHARE: Final = 0.02
+
+
+def find_encoding(start: bytes) -> str:
+    """Return the encoding of a text that begins with these bytes, by Python's name. From
+    `SAMPLE_BYTES` on the last character may be cut off."""
+    for mark, name in _MARKS:
+        if start.startswith(mark):
+            return name
+    zeros = start.count(0)
+    if zeros <= _ZERO_SHARE * len(start) and _is_utf8(start):
+        return "utf-8"
+    if zeros:
+        return "utf-16-le" if start[1::2].count(0) > start[::2].count(0) else "utf-16-be"
+    from charset_normalizer import from_bytes
+
+    # In none of the candidates is a line end a part of another character.
+    lines = start[: start.rfind(b"\n") + 1] or start
+    matches = list(from_bytes(lines, cp_isolation=list(_CANDIDATES)))
+    if not matches:
+        return "latin-1"
+    best = matches[0]
+    equal = [match for match in matches if match.chaos == best.chaos]
+    is_western = any(_WESTERN in match.could_be_from_charset for match in equal)
+    if not is_western or _MISREAD.search(lines.decode(_WESTERN)):
+        return best.encoding
+    # Of a few characters nothing else tells them apart.
+    is_likely = 2 * len(_WESTERN_RUNS.findall(lines)) > len(_RUNS.findall(lines))
+    return _WESTERN if is_likely else best.encoding
+
+
+def _is_utf8(start: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start, len(start) < SAMPLE_BYTES)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def check_encoding(name: str) -> str:
+    """Return the name of an encoding. Raises `InvalidInput` if Python has none of that name."""
+    try:
+        "a".encode(name)
+    except LookupError:
+        raise InvalidInput(
+            f"no encoding is named {name!r}: give one such as utf-8, utf-16, cp1252 or shift_jis"
+        ) from None
+    return name
+
+
+def decode_text(data: bytes, encoding: str | None = None) -> tuple[str, str]:
+    """Return the text of a file without its byte order mark, and its encoding, which is found out
+    if it is not given. Raises `InvalidInput` for a wrong one."""
+    name = check_encoding(encoding) if encoding else find_encoding(data)
+    try:
+        return data.decode(name).removeprefix("\ufeff"), name
+    except UnicodeDecodeError as error:
+        raise InvalidInput(undecodable(name, error, is_given=encoding is not None)) from None
+
+
+def undecodable(name: str, error: UnicodeDecodeError, *, is_given: bool) -> str:
+    """Return why a text cannot be read in an encoding, and what to do."""
+    bytes_ = error.object[error.start : error.end].hex(" ")
+    todo = "leave the encoding out, to have it found out" if is_given else "give its encoding"
+    return f"it is not {name} (the bytes {bytes_} are no character of it): {todo}"
