@@ -44,6 +44,7 @@ from explorer.client.editable import (
     TextConflict,
     check_ownership,
     domains_of,
+    has_one_description,
     place_of,
     stored_description,
 )
@@ -691,7 +692,7 @@ def _remove_untouched(path: Path, blank: bytes) -> None:
 @dataclass(frozen=True, slots=True)
 class _DescribedPlace:
     """The description of an entity, or of its column with the exact path `path`; `earlier` are the
-    `earlier_words` of the column."""
+    `earlier_words` of the column. Where there `is_only` one, whoever wrote it, it is `edited`."""
 
     urn: str
     name: str
@@ -699,6 +700,7 @@ class _DescribedPlace:
     ingested: str
     edited: str
     earlier: str = ""
+    is_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -717,6 +719,8 @@ def _find_described(catalog: "Catalog", urn: str, column: str | None) -> _Descri
     """
     entity = read_existing(catalog, urn)
     if column is None:
+        if has_one_description(entity.entity_type):
+            return _DescribedPlace(urn, entity.name, None, "", entity.description, is_only=True)
         texts = entity.ingested_description, entity.edited_description
         return _DescribedPlace(urn, entity.name, None, *texts)
     schema_column = column_at(entity, column)
@@ -750,7 +754,7 @@ def show_description(target: Target, urn: str, column: str | None, *, as_json: b
         print_json(_description_as_json(place))
         return
     stamp = [(place.earlier, "dim")]
-    descriptions = description_parts(place.ingested, place.edited, stamp)
+    descriptions = description_parts(place.ingested, place.edited, stamp, is_only=place.is_only)
     print_parts([text_line((place.name, "bold underline"), wraps=True), *descriptions])
 
 

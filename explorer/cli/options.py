@@ -283,7 +283,7 @@ def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
     """Return the names of the entities mentioned on an entity's page, at most 500. Makes one
     request per hundred."""
     from explorer.metadata.urn import Urn
-    from explorer.views.entity import detail_parts
+    from explorer.views.entity import detail_parts, folder_facts
     from explorer.views.history import actors_of
     from explorer.views.parts import mentions_of
 
@@ -295,7 +295,9 @@ def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
             *(aspect.created for aspect in entity.aspects.values()),
         )
     )
-    urns = dict.fromkeys((*labels, *authors, *mentions_of(detail_parts(entity))))
+    urns = dict.fromkeys(
+        (*labels, *authors, *mentions_of((*folder_facts(entity), *detail_parts(entity))))
+    )
     summaries = catalog.summaries(islice(urns, _MAX_NAMES))
     return {urn: summary.name for urn, summary in summaries.items()}
 

@@ -136,6 +136,13 @@ def place_of(urn: Urn, column: str | None) -> EditableField:
     return place
 
 
+def has_one_description(entity_type: str) -> bool:
+    """Return whether an entity of this type has one description, whoever writes it: people and
+    sources write the same, as that of a tag, term or domain."""
+    place = _PLACES.get(entity_type)
+    return place is not None and "editable" not in place.aspect.lower()
+
+
 def stored_description(typed: str) -> str:
     """Return the description to store for a typed text: the text as it is, or the empty text, which
     removes the description, if it consists of white space only. Raises `InvalidInput` for what is

@@ -27,7 +27,13 @@ from explorer import client
 from explorer.client import entity as read
 from explorer.client import records
 from explorer.client.display import counted, line, moment
-from explorer.client.editable import TextConflict, listed, place_of, stored_description
+from explorer.client.editable import (
+    TextConflict,
+    has_one_description,
+    listed,
+    place_of,
+    stored_description,
+)
 from explorer.client.entity import Entity
 from explorer.client.governance import GOVERNED
 from explorer.client.journal import JournalEntry, JournalSave, undone_in
@@ -70,8 +76,16 @@ from explorer.notebook.view import (
     table_parts,
     values_of,
 )
+from explorer.views.absence import NOBODY, NONE, UNKNOWN
 from explorer.views.diff import DiffLine, value_diff
-from explorer.views.entity import detail_parts, edges_table, health_table, links_table, owners_table
+from explorer.views.entity import (
+    detail_parts,
+    edges_table,
+    folder_facts,
+    health_table,
+    links_table,
+    owners_table,
+)
 from explorer.views.history import (
     ActorNames,
     AspectHistory,
@@ -285,7 +299,7 @@ class Blame(ShownTable, dict[str, ColumnChange]):
         return to_frame(column_changes_table("", self.values(), self.names))
 
     def parts(self) -> Iterator[Part]:
-        yield Title("Who described it last", f"{len(self):,} columns" if self else "nobody")
+        yield Title("Who described it last", f"{len(self):,} columns" if self else NOBODY)
         yield from table_parts(column_changes_table("", self.values(), self.names))
 
 
@@ -299,7 +313,9 @@ class ColumnChanges(NamedRecords[ColumnChange]):
 
     def parts(self) -> Iterator[Part]:
         name = FieldPath(self[0].path).simple if self else "the column"
-        yield Title(f"Descriptions of {name}", counted(len(self), "change") if self else "none")
+        yield Title(
+            f"Descriptions of {name}", counted(len(self), "change") if self else NONE.phrase
+        )
         yield from table_parts(column_changes_table("", self, self.names))
 
 
@@ -373,7 +389,7 @@ class Runs(ShownTable, tuple[Run, ...]):
         return to_frame(replace(runs_table(self), title=_RUNS, incomplete=self._cut()))
 
     def parts(self) -> Iterator[Part]:
-        yield Title(_RUNS, f"{len(self):,}" if self else "none")
+        yield Title(_RUNS, f"{len(self):,}" if self else NONE.phrase)
         yield from table_parts(runs_table(self))
         if cut := self._cut():
             yield Say(cut)
@@ -524,7 +540,7 @@ def read_names(catalog: "EntityCatalog", stamps: Iterable["AuditStamp | None"]) 
 
 
 def _when(stamp: "AuditStamp | None") -> str:
-    return moment(stamp.time, utc=True) if stamp else "not known"
+    return moment(stamp.time, utc=True) if stamp else UNKNOWN.phrase
 
 
 def _heading(version: Version, names: ActorNames) -> str:
@@ -549,7 +565,7 @@ class Owners(NamedRecords[Owner]):
         return to_frame(owners_table(self, self.names))
 
     def parts(self) -> Iterator[Part]:
-        yield Title("Owners", f"{len(self):,}" if self else "nobody")
+        yield Title("Owners", f"{len(self):,}" if self else NOBODY)
         yield from grid_parts(("owner", "kind", "role"), self, self._row)
 
     def _row(self, owner: Owner) -> tuple[Cell, Cell, Cell]:
@@ -571,7 +587,7 @@ class LinksTable(NamedRecords[Link]):
         return to_frame(links_table(self, self.names))
 
     def parts(self) -> Iterator[Part]:
-        yield Title("Links", f"{len(self):,}" if self else "none")
+        yield Title("Links", f"{len(self):,}" if self else NONE.phrase)
         yield from table_parts(links_table(self, self.names))
 
 
@@ -599,7 +615,7 @@ class Relationships(ShownTable):
 
     def parts(self) -> Iterator[Part]:
         count = f"{len(self):,}" if len(self) == self.total else f"{len(self):,} of {self.total:,}"
-        yield Title("Relationships", count if self.total else "none")
+        yield Title("Relationships", count if self.total else NONE.phrase)
         yield from table_parts(edges_table(self.edges, self.names))
 
 
@@ -1009,7 +1025,8 @@ class EntityPage(ShownTable, read.Entity):
         if self.edited_description:
             yield Prose(self.edited_description, label=f"{EDITED} description, edited")
         if self.ingested_description:
-            yield Prose(self.ingested_description, label="description, from ingestion")
+            origin = "" if has_one_description(self.entity_type) else ", from ingestion"
+            yield Prose(self.ingested_description, label=f"description{origin}")
         if not self.description:
             yield Say("no description")
         if self.schema.columns:
@@ -1028,7 +1045,7 @@ class EntityPage(ShownTable, read.Entity):
 
     def _facts(self) -> Iterator[tuple[str, Cell]]:
         who = ", ".join(self.owners.display_names)
-        yield "owners", Cell(who) if who else Cell("nobody", tone="quiet")
+        yield "owners", Cell(who) if who else Cell(NOBODY, tone="quiet")
         for title, urns in (("tags", self.tags), ("terms", self.terms), ("domains", self.domains)):
             if urns:
                 yield title, Cell(", ".join(self.names.get(urn) or urn.name for urn in urns))
@@ -1246,7 +1263,7 @@ class EntityCatalog(client.Catalog):
 
 def _urns_of_entity(entity: read.Entity) -> tuple[Urn, ...]:
     """Return the owners, tags, terms and domains of an entity, the tags and terms of its columns,
-    who added its links, and the entities in its properties, at most 200 of these."""
+    who added its links, its folders, and the entities in its properties, at most 200 of these."""
     owners = Urn.parse_all(owner.owner for owner in entity.owners)
     authors = actors_of(link.create_stamp for link in entity.links)
     labels: list[Urn] = []
@@ -1254,7 +1271,8 @@ def _urns_of_entity(entity: read.Entity) -> tuple[Urn, ...]:
     with suppress(ServerFault):
         labels = [urn for column in entity.schema for urn in (*column.tags, *column.terms)]
     with suppress(ServerFault):
-        labels += islice(mentions_of(detail_parts(entity)), _MOST_MENTIONED)
+        parts = (*folder_facts(entity), *detail_parts(entity))
+        labels += islice(mentions_of(parts), _MOST_MENTIONED)
     urns = (*owners, *entity.tags, *entity.terms, *entity.domains, *authors, *labels)
     return tuple(dict.fromkeys(urns))
 

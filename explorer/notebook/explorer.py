@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 import traitlets
 
 from explorer.client.display import line
+from explorer.client.editable import has_one_description
 from explorer.client.folders import TypesSource
 from explorer.errors import CatalogError, NotFound
 from explorer.metadata.names import singular
@@ -43,9 +44,11 @@ from explorer.notebook.widgets.editor import Writing
 from explorer.query import FilterSyntax
 from explorer.sessions.browse import Branch, BrowseSession, Outline, OutlineRow
 from explorer.sessions.search import Query, Results, SearchSession
+from explorer.views.absence import NOBODY, refusal_sentence
 from explorer.views.columns import ColumnKnowledge, ColumnRow, column_row, parse_column_filter
 from explorer.views.drafts import unsaved_sentence
-from explorer.views.parts import Fold, Part, Say, Title
+from explorer.views.entity import folder_facts
+from explorer.views.parts import Fold, Part, Say, Title, fact_text
 from explorer.views.search import SORT_ORDERS, search_table
 from explorer.views.table import to_frame
 from explorer.views.text import EDITED
@@ -137,14 +140,15 @@ def overview(entity: "EntityPage") -> PageState:
     if entity.edited_description.strip():
         texts.append((f"{EDITED} edited", entity.edited_description))
     if entity.ingested_description.strip():
-        texts.append(("ingested", entity.ingested_description))
+        is_only = has_one_description(entity.entity_type)
+        texts.append(("description" if is_only else "ingested", entity.ingested_description))
     ways = (("tags", entity.tags), ("terms", entity.terms), ("domains", entity.domains))
     owners = [
         _link(urn, entity.names, role_of(owner))
         for owner in entity.owners
         for urn in Urn.parse_all([owner.owner])
     ]
-    facts = [{"name": "owners", "ways": owners, "none": "nobody"}]
+    facts = [{"name": "owners", "ways": owners, "none": NOBODY}]
     facts += [
         {"name": name, "ways": [_link(urn, entity.names) for urn in urns]}
         for name, urns in ways
@@ -154,7 +158,10 @@ def overview(entity: "EntityPage") -> PageState:
         schema = entity.schema
         counts = f"{len(schema):,}, {schema.documented:,} documented"
         facts.append({"name": "columns", "text": counts})
-    facts += [{"name": "folder", "text": line(path, 400)} for path in entity.browse_paths]
+    facts += [
+        {"name": "folder", "text": line(fact_text(fact, entity.names), 400)}
+        for fact in folder_facts(entity)
+    ]
     return {
         "texts": [{"label": label, "tree": markdown_tree(text)} for label, text in texts],
         "facts": facts,
@@ -647,7 +654,7 @@ class ExplorerSession:
             self._show("drawing", {})
 
     def _show_tab_error(self, tab: "Tab", error: Exception) -> bool:
-        sentence = {"is": "say", "text": f"the {tab} could not be read: {line(str(error), 300)}"}
+        sentence = {"is": "say", "text": refusal_sentence(f"the {tab}", line(str(error), 300))}
         self._show("tab", {"tab": tab, "urn": self.urn, "parts": [{**sentence, "tone": "loud"}]})
         return isinstance(error, CatalogError)
 

@@ -11,6 +11,7 @@ from explorer.notebook.markup import markdown_line_tree
 from explorer.notebook.search import Question, SearchResults, make_results
 from explorer.sessions.browse import Branch, Outline, OutlineRow
 from explorer.sessions.search import NO_NAMES, Results
+from explorer.views.absence import LOADING, NONE
 from explorer.views.chart import compact
 from explorer.views.search import FacetGroup, ResultRow, facet_value_label, loosened_label
 from explorer.views.text import EDITED
@@ -78,7 +79,7 @@ def _note(branch: Branch) -> str:
     for error in branch.failed.values():
         return f"{line(str(error), 200)} — expand it again to retry"
     if branch.requested:
-        return "reading …"
+        return LOADING.phrase
     if branch.total == 0:
         return "empty"
     return branch.note if branch.complete else ""
@@ -180,7 +181,7 @@ def _facet(group: FacetGroup) -> dict[str, Any]:
 
 
 def _display_label(label: str) -> str:
-    return line(label, 80) or "none"
+    return line(label, 80) or NONE.phrase
 
 
 def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from explorer.sessions.lineage import (
     read_impact,
     read_paths,
 )
+from explorer.views.absence import NOBODY
 from explorer.views.lineage import (
     CERTAINTY,
     CERTAINTY_NOTES,
@@ -161,7 +162,7 @@ class ImpactTable(ShownTable):
         yield Title(f"Impact of {self.view.title}", f"{count}, {used}" if len(self) else count)
         if len(self):
             yield Say(" · ".join(self.view.kinds))
-            owners = [f"{name or 'nobody'} {count:,}" for name, count in self.owners.items()]
+            owners = [f"{name or NOBODY} {count:,}" for name, count in self.owners.items()]
             yield Say(f"owners: {' · '.join(owners[:12])}{' · …' if len(owners) > 12 else ''}")
             headers = ("name", "type", "hops", "queries", "owners", "columns", "certainty")
             row_headers = headers if self.impact.column else headers[:-2]

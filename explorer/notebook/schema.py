@@ -15,6 +15,7 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import each, with_progress
 from explorer.notebook.view import Shown, ShownTable, grid_parts, values_of
+from explorer.views.absence import NONE
 from explorer.views.columns import (
     ColumnKnowledge,
     column_row,
@@ -378,7 +379,7 @@ def _type(column: read.Column | None) -> str | None:
 def _side_by_side(pair: _Pair) -> tuple[Cell, ...]:
     kind, column, right = pair
     sides = (
-        Cell("—", tone="quiet")
+        Cell(NONE.mark, tone="quiet")
         if column is None
         else Cell(_type(column) or "", detail="" if column.nullable else "not nullable")
         for column in (column, right)

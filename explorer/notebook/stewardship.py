@@ -30,6 +30,7 @@ from explorer.stewardship.dbt import ProjectPlan
 from explorer.stewardship.documentation import digest_of
 from explorer.stewardship.proposals import changeset_urn
 from explorer.views import stewardship as views
+from explorer.views.absence import NONE
 from explorer.views.dbt import (
     PlanItem,
     files_sentences,
@@ -255,7 +256,7 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
         return to_frame(views.changes_table(self.changes))
 
     def parts(self) -> Iterator[Part]:
-        yield Title("Changes", " · ".join(views.change_counts(self)) or "none")
+        yield Title("Changes", " · ".join(views.change_counts(self)) or NONE.phrase)
         if self.dropped_count:
             texts = counted(self.dropped_count, "text")
             yield Say(f"removed from the frame, and left unchanged: {texts}")

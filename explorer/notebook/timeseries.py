@@ -24,6 +24,7 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.chart import PanelChart, ShownChart, Zone
 from explorer.notebook.view import ShownTable, grid_parts, table_parts
 from explorer.views import table as values
+from explorer.views.absence import UNKNOWN
 from explorer.views.chart import Bar, Bars, Line, Lines, Point, full_number, with_gaps
 from explorer.views.history import name_of
 from explorer.views.parts import Cell, Facts, Fold, Part, Say, Title
@@ -155,7 +156,7 @@ class UsageChart(ShownChart):
             for used in point.user_counts
         )
         rows = [
-            (user, name_of(user, self.names) or "unknown", count, windows[user])
+            (user, name_of(user, self.names) or UNKNOWN.phrase, count, windows[user])
             for user, count in self._sums.users
         ]
         rows.sort(key=lambda row: (-row[2], row[1]))
@@ -562,7 +563,7 @@ def _column(profile: FieldProfile) -> tuple[Cell, ...]:
 
 
 def _number(value: int | None) -> str:
-    return "—" if value is None else f"{value:,}"
+    return UNKNOWN.mark if value is None else f"{value:,}"
 
 
 Share = Literal["nulls", "unique values"]

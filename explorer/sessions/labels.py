@@ -14,6 +14,7 @@ from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.sessions.base import Session, SessionState, action
 from explorer.stewardship.labels import LabelledKind
+from explorer.views.absence import LOADING, refusal_sentence
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -332,6 +333,18 @@ class LabelSession(Session[LabelState]):
     def name_of(self, urn: str) -> str:
         """Return the name of a URN, as far as it was read."""
         return self._offer_of(urn).name
+
+    def why_none(self) -> str:
+        """Return what is said where no label is offered: that they are being read, or could not
+        be, or that there is none."""
+        offered, (noun, nouns) = self.state.offered, FOUND[self.kind]
+        if self.state.why_unread:
+            return f"{refusal_sentence(nouns.capitalize())}."
+        if offered.text is None:
+            return LOADING.phrase
+        if offered.text:
+            return f"No {noun} matches {in_quotes(offered.text, 60)}."
+        return f"No {noun} exists yet."
 
     def describe_change(self) -> str:
         """Return what would be written, in words; empty for nothing."""

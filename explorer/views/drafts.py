@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from explorer.stewardship.drafts import StoredDraft
 
-NO_DRAFTS: Final = "No drafts: everything is saved."
+NO_DRAFTS: Final = "No drafts: no text waits to be saved."
 DISCARDED: Final = "Discarded the draft"
 
 

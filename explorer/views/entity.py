@@ -15,9 +15,12 @@ import msgspec
 import orjson
 
 from explorer.client.display import moment
+from explorer.client.editable import has_one_description
+from explorer.metadata.browse_paths import newer_folders, stored_paths
 from explorer.metadata.names import ownership, singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
+from explorer.views.absence import NOBODY
 from explorer.views.columns import page_columns
 from explorer.views.history import ActorNames, actor_of, author_of, name_of, version_label
 from explorer.views.parts import (
@@ -32,6 +35,7 @@ from explorer.views.parts import (
     ReportPart,
     Stamped,
     Title,
+    Trail,
     Value,
     Web,
 )
@@ -516,13 +520,14 @@ def _state(entity: "Entity") -> Iterator[Part]:
 def _texts(entity: "Entity") -> Iterator[Part]:
     edited, ingested = entity.edited_description, entity.ingested_description
     word = "Definition" if entity.entity_type.startswith("glossary") else "Description"
+    origin = "" if has_one_description(entity.entity_type) else "ingested"
     if entity.entity_type == "corpuser":
         ingested = ""
     if edited:
         yield Title(word, f"{EDITED} edited")
         yield Prose(edited)
     if ingested or not (edited or entity.entity_type in ("corpuser", "dataPlatform")):
-        yield Title(word, "ingested" if ingested else "")
+        yield Title(word, origin if ingested else "")
         yield Prose(ingested, "no description")
     for entry in _list(entity, "documentation", "documentations"):
         text = entry.get("documentation") if isinstance(entry, dict) else None
@@ -586,10 +591,19 @@ def _folders(entity: "Entity") -> Iterator[Value]:
     paths = [path for path in _list(entity, "browsePaths", "paths") if isinstance(path, str)]
     for path in paths:
         yield Plain(path.strip("/").replace("/", " / "))
-    steps = [_dict(folder).get("id") for folder in _list(entity, "browsePathsV2", "path")]
-    names = [Urn.label(step) for step in steps if isinstance(step, str)]
-    if names and not paths:
-        yield Plain(" / ".join(names))
+    folders = _trail(entity)
+    if folders and not paths:
+        yield Trail(folders)
+
+
+_BROWSE_PATHS: Final = ("browsePaths", "browsePathsV2")
+
+
+def _trail(entity: "Entity") -> tuple[Urn | str, ...]:
+    return tuple(
+        urn_of(folder) or folder
+        for folder in newer_folders({"browsePathsV2": _raw(entity, "browsePathsV2")})
+    )
 
 
 def _custom(entity: "Entity") -> Iterator[Part]:
@@ -735,6 +749,7 @@ def entity_report(
             entity.ingested_description,
             entity.edited_description,
             _stamp_pieces(_find_edit_aspect(entity), names),
+            is_only=has_one_description(entity.entity_type),
         ),
         *_columns_parts(entity),
         *_link_lines(entity, names),
@@ -768,10 +783,17 @@ def aspects_report(urn: str | Urn, aspects: "Sequence[AspectRead]", names: Actor
 
 
 def description_parts(
-    ingested: str | None, edited: str | None, stamp: Iterable[Piece] = ()
+    ingested: str | None,
+    edited: str | None,
+    stamp: Iterable[Piece] = (),
+    *,
+    is_only: bool = False,
 ) -> Iterator[ReportPart]:
     """Yield the edited and the ingested description, each under its label; `stamp` is said of the
-    edited one."""
+    edited one. Where there `is_only` one, whoever wrote it, it has none."""
+    if is_only and (text := edited or ingested):
+        yield Prose(text)
+        return
     if edited:
         yield text_line(*join_pieces([(f"{EDITED} edited", "bold"), *stamp]), wraps=True)
         yield Prose(edited)
@@ -800,12 +822,23 @@ def _header(entity: "Entity") -> Iterator[ReportPart]:
         else Plain(f"{owner.owner} ({ownership(owner.type)})")
         for owner in entity.owners
     ]
-    yield Fact("owners", tuple(owners) or (Plain("nobody"),))
+    yield Fact("owners", tuple(owners) or (Plain(NOBODY),))
     labels = {"tags": entity.tags, "terms": entity.terms, "domains": entity.domains}
     for label, urns in labels.items():
         if urns:
             yield Fact(label, tuple(map(Mention, urns)))
-    yield from (Fact("folder", (Plain(path),)) for path in entity.browse_paths)
+    yield from folder_facts(entity)
+
+
+def folder_facts(entity: "Entity") -> Iterator[Fact]:
+    """Yield the folders that an entity is in, a fact for each of its paths."""
+    folders = _trail(entity)
+    if any(isinstance(folder, Urn) for folder in folders):
+        paths = stored_paths(entity.urn, {name: _raw(entity, name) for name in _BROWSE_PATHS})
+        yield from (Fact("folder", (Plain(path),)) for path in paths)
+        yield Fact("folder", (Trail(folders),))
+    else:
+        yield from (Fact("folder", (Plain(path),)) for path in entity.browse_paths)
 
 
 def _health_lines(health: "Health") -> Iterator[ReportPart]:

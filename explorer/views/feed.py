@@ -9,6 +9,7 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.feed import ChangeFeed, FeedEntry, FeedKind
+from explorer.views.absence import NONE
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.history import name_of
 from explorer.views.parts import Report
@@ -138,7 +139,9 @@ def entry_sentence(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
             now = f", likely renamed to {likely}" if likely else ""
             return f"column dropped{now}; its edited text is left"
         case "type":
-            before, after = (line(text, _SHORT) or "none" for text in (entry.before, entry.after))
+            before, after = (
+                line(text, _SHORT) or NONE.phrase for text in (entry.before, entry.after)
+            )
             under = ", below an edited text" if entry.needs_care else ""
             return f"type changed: {before} → {after}{under}"
         case "ingested text":

@@ -12,6 +12,7 @@ from explorer.metadata.aspects import AuditStamp, moment_of
 from explorer.metadata.fieldpath import ColumnPaths, FieldPath
 from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.urn import Urn
+from explorer.views.absence import UNKNOWN
 from explorer.views.diff import (
     CHANGE_MARKS,
     Diff,
@@ -331,7 +332,7 @@ def _stamp_columns(
         return actor_of(stamp_of(record), names) or None
 
     return (
-        TableColumn("time", "when", read_time, folds=True, missing="not known", dtype=TIME),
+        TableColumn("time", "when", read_time, folds=True, missing=UNKNOWN.phrase, dtype=TIME),
         TableColumn("actor", None, read_actor, "programs", dtype="string"),
         TableColumn("who", read=read_name, max_width=20, folds=True, dtype="string", detail="run"),
     )
@@ -374,7 +375,7 @@ def events_table(title: str, events: Iterable["ChangeEvent"], names: ActorNames)
     columns = (
         TableColumn("offset", dtype="int64"),
         TableColumn(
-            "time", "when", lambda event: event.at, folds=True, missing="not known", dtype=TIME
+            "time", "when", lambda event: event.at, folds=True, missing=UNKNOWN.phrase, dtype=TIME
         ),
         TableColumn("who", None, read_writer, "people", max_width=20, folds=True),
         TableColumn("urn", None, lambda event: str(event.urn), "programs"),

@@ -27,13 +27,14 @@ from explorer.metadata.fieldpath import FieldPath, split_column
 from explorer.metadata.names import ownership, singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
+from explorer.views.absence import NOBODY, NONE
 from explorer.views.diff import Diff, DiffLine, text_diff
 from explorer.views.table import Cell, Row, Table, TableColumn
 
 _PART: Final = 48
 _NOTHING: Final[Mapping[What, str]] = {
     "deprecation": "not deprecated",
-    "owners": "nobody",
+    "owners": NOBODY,
     "parent": "the top",
 }
 # A save of thousands of edits is shown by its first ones; a file has all of them.
@@ -277,7 +278,7 @@ def edit_place(urn: Urn, column: str | None) -> str:
 def value_words(what: What, value: Held, limit: int = _PART) -> str:
     """Return the value of an edit in one line; text is cut to `limit` characters."""
     if not value:
-        return _NOTHING.get(what, "none")
+        return _NOTHING.get(what, NONE.phrase)
     match value:
         case str():
             if what == "parent":

@@ -70,7 +70,21 @@ class Web:
     added: Stamped | None = None
 
 
-Value = Plain | Moment | Mention | Stamped | Web
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """The folders that something is in, from the top; one that stands for an entity is its URN."""
+
+    folders: tuple[Urn | str, ...]
+
+    def text(self, names: Mapping[Urn, str]) -> str:
+        """Return the names of the folders, as `prod / sales`."""
+        return " / ".join(
+            folder if isinstance(folder, str) else names.get(folder) or folder.name
+            for folder in self.folders
+        )
+
+
+Value = Plain | Moment | Mention | Stamped | Web | Trail
 
 
 Tone = Literal["plain", "quiet", "loud"]
@@ -245,6 +259,8 @@ def mentions_of(parts: Iterable[Part]) -> Iterator[Urn]:
                     yield urn
                 case Web(added=Stamped(actor=Urn() as urn)):
                     yield urn
+                case Trail(folders):
+                    yield from (folder for folder in folders if isinstance(folder, Urn))
                 case _:
                     pass
 
@@ -260,12 +276,13 @@ def with_names(parts: Iterable[_AnyPart], names: Mapping[Urn, str]) -> "Iterator
     for is_fact, group in groupby(parts, lambda part: isinstance(part, Fact)):
         if is_fact:
             facts = (part for part in group if isinstance(part, Fact))
-            yield Facts([(fact.label, Cell(_fact_text(fact, names))) for fact in facts])
+            yield Facts([(fact.label, Cell(fact_text(fact, names))) for fact in facts])
         else:
             yield from group
 
 
-def _fact_text(fact: Fact, names: Mapping[Urn, str]) -> str:
+def fact_text(fact: Fact, names: Mapping[Urn, str]) -> str:
+    """Return the values of a fact, at most twenty, with the names of the entities in them."""
     texts = [_value_text(value, names) for value in fact.values[:_MOST_VALUES]]
     more = len(fact.values) - _MOST_VALUES
     return ", ".join(texts) + (f", and {more:,} more" if more > 0 else "")
@@ -285,3 +302,5 @@ def _value_text(value: Value, names: Mapping[Urn, str]) -> str:
             return " ".join(piece for piece in (remark, moment(millis), who) if piece)
         case Web(url, label):
             return f"{label} {url}" if label else url
+        case Trail():
+            return value.text(names)

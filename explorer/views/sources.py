@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from explorer.client.display import counted
 from explorer.metadata.urn import Urn
+from explorer.views.absence import UNKNOWN
 from explorer.views.parts import Note, Report
 from explorer.views.table import Row, Table, TableColumn
 from explorer.views.text import TextLine, text_line
@@ -83,7 +84,7 @@ def sources_table(
         TableColumn("kind", read=lambda pair: pair[0].kind),
         TableColumn("last_run", read=lambda pair: pair[1] and _begun(pair[1]), missing="never"),
         TableColumn("state", read=lambda pair: state_text(pair[1], now)),
-        TableColumn("datasets", read=lambda pair: _own_datasets(pair[0]), missing="not known"),
+        TableColumn("datasets", read=lambda pair: _own_datasets(pair[0]), missing=UNKNOWN.phrase),
         TableColumn("drift", read=lambda pair: pair[1].counts.get("drift", 0) if pair[1] else None),
         TableColumn("skipped", read=lambda pair: pair[1] and pair[1].counts.get("skipped")),
         TableColumn("location", read=lambda pair: pair[0].location or _NO_LOCATION),

@@ -19,6 +19,7 @@ from explorer.metadata.names import singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.staging import STATES, deprecation_in
+from explorer.views.absence import NONE
 from explorer.views.chart import Line, Lines, Point
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.journal import value_words
@@ -71,13 +72,13 @@ WHOLE_TABLE: Final = "(the table itself)"
 
 def percent_of(count: "Count | DayCount") -> str:
     """Return the documented share: `62.5%`, `43.0%`."""
-    return "none" if count.percent is None else f"{count.percent:.1f}%"
+    return NONE.phrase if count.percent is None else f"{count.percent:.1f}%"
 
 
 def count_sentence(count: "Count") -> str:
     """Return how many are documented, and by whom, in words."""
     if not count.total:
-        return "none"
+        return NONE.phrase
     return (
         f"{count.documented:,} of {count.total:,} documented ({percent_of(count)}), "
         f"{count.edited:,} by people, {count.ingested:,} by ingestion"
@@ -1044,10 +1045,10 @@ def _glossary_words(change: "GlossaryChange") -> tuple[str, str]:
         case "owners" | "links":
             old, new = tuple(before), tuple(label for label in after if label not in before)
             words = value_words(change.what, new)
-            return (value_words(change.what, old) if old else "none", f"+ {words}")
+            return (value_words(change.what, old) if old else NONE.phrase, f"+ {words}")
         case "source" | "properties" | "relations":
             return line("; ".join(before), _GLOSSARY_PART), line("; ".join(after), _GLOSSARY_PART)
-    return line(str(before), _GLOSSARY_PART) or "none", line(str(after), _GLOSSARY_PART)
+    return line(str(before), _GLOSSARY_PART) or NONE.phrase, line(str(after), _GLOSSARY_PART)
 
 
 def _glossary_parent(urn: str | tuple[str, ...]) -> str:

@@ -25,6 +25,7 @@ from explorer.metadata.aspects import (
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.measurements import comparable, separate_windows
 from explorer.metadata.urn import Urn
+from explorer.views.absence import UNKNOWN
 from explorer.views.chart import Bar, Bars, Panel, Unit, compact, full_number, on_calendar
 from explorer.views.history import name_of
 from explorer.views.parts import Fitted, Report, ReportPart, Title
@@ -186,7 +187,7 @@ def column_bars(use: Usage, columns: Collection[str] = ()) -> Bars:
 def user_bars(use: Usage, names: Mapping[Urn, str]) -> Bars:
     """Return how often each user used it, most first."""
     bars = tuple(
-        Bar(name_of(user, names) or "unknown", count, key=user) for user, count in use.users
+        Bar(name_of(user, names) or UNKNOWN.phrase, count, key=user) for user, count in use.users
     )
     return Bars("Users", bars, note=f"{len(bars):,}", measure=use.measure)
 

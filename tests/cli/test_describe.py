@@ -240,3 +240,16 @@ def test_what_cannot_be_described_is_said_before_the_editor_opens(
 def test_wrong_use_is_exit_2(shop: Run, arguments: Any, words: str) -> None:
     ran = shop("describe", ORDERS, *arguments)
     assert (ran.code, words in ran.err) == (2, True), ran
+
+
+def test_the_one_description_of_a_term_is_edited_and_nobody_is_said_to_have_written_it(
+    shop: Run, state: Any, editor: Any
+) -> None:
+    made = shop("new", "term", "Churned again", "--description", "Left.", **state)
+    urn = made.out.strip()
+    shown = shop("describe", urn)
+    assert ("Left." in shown.out, "ingestion" in shown.out) == (True, False)
+    assert shop("describe", urn, "--json").json["edited"] == "Left."
+    written = shop("describe", urn, "--edit", **state, **editor('sed -i s/Left/Gone/ "$1"'))
+    assert written.code == 0, written.err
+    assert shop("describe", urn, "--json").json["description"] == "Gone."

@@ -43,7 +43,7 @@ def texts(cat: Catalog) -> list[str]:
 def test_without_drafts_the_table_says_that_everything_is_saved(cat: Catalog, read: Any) -> None:
     assert (len(cat.drafts), len(cat.drafts.df)) == (0, 0)
     for text in (repr(cat.drafts), read(cat.drafts).text):
-        assert "No drafts: everything is saved." in text
+        assert "No drafts: no text waits to be saved." in text
 
 
 def test_each_draft_is_listed_with_what_it_describes_and_who_typed_it(

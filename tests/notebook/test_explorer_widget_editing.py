@@ -440,7 +440,7 @@ def test_unsaved_texts_are_told_at_the_start_and_their_number_follows(
         assert (other.kept["said"], other.kept["rows"]) == ("", [])
         Drafts.of_catalog(cat).discard(Drafts.of_catalog(cat).all()[0])
         hear(other, "kept", do="list")
-        assert other.kept["said"] == "No drafts: everything is saved."
+        assert other.kept["said"] == "No drafts: no text waits to be saved."
     finally:
         other.close()
 

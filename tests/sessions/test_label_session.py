@@ -197,9 +197,11 @@ async def test_what_cannot_be_read_is_said_and_read_with_the_next_text(
 
     with monkeypatch.context() as broken:
         broken.setattr(AsyncCatalog, "search", silent)
+        assert session.why_none() == "reading …"
         with pytest.raises(Unreachable):
             await session.open()
     assert session.state.why_unread.startswith("Reading failed")
+    assert session.why_none() == "Tags could not be read."
     assert session.state.offered.text is None
     await session.find("pii")
     assert (session.state.why_unread, marks(session)["PII"]) == ("", "off")
@@ -258,3 +260,13 @@ async def test_of_several_steps_those_before_an_error_are_told(
     with pytest.raises(InvalidInput, match="is staged"):
         await bulk.change([PII])
     assert await held(catalog, table) == [LEGACY]
+
+
+async def test_that_there_is_no_label_is_said_once_that_is_known(
+    catalog: AsyncCatalog, table: Urn
+) -> None:
+    entity = await catalog.entity(table)
+    session = LabelSession(catalog, LabelTarget.of(entity, None), "terms")
+    assert session.why_none() == "reading …"
+    await session.find("zz no such term")
+    assert session.why_none() == "No glossary term matches “zz no such term”."

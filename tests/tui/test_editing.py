@@ -340,7 +340,7 @@ async def test_every_draft_is_in_a_list(
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
         await reader.press("f4")
-        await reader.sees("No drafts: everything is saved.")
+        await reader.sees("No drafts: no text waits to be saved.")
         await reader.press("escape", "2", "e")
         await reader.type("of a")
         await reader.press("f3")

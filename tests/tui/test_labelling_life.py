@@ -1,5 +1,6 @@
 """What is deprecated says so, what is hidden says how to bring it back."""
 
+import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import pytest
 
 from explorer import config
-from explorer.client import Catalog
+from explorer.client import AsyncCatalog, Catalog
 from explorer.client.journal import JOURNAL
+from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from tests.tui.conftest import OpenTerminal
 
@@ -174,3 +176,37 @@ async def test_hiding_says_what_happens_and_is_undone_by_the_same_key(
         await reader.press("ctrl+s")
         await reader.sees("Undone", "SOFT-DELETED")
     assert not is_found(desk, urn)
+
+
+async def test_hiding_tells_that_nothing_depends_on_it_from_that_this_is_not_known(
+    desk: Path, at: OpenTerminal, thing: Any
+) -> None:
+    thing("life.lonely")
+    daily = Urn.dataset("hive", "life.lonely_daily")
+    answering = asyncio.Event()
+
+    class SlowRelationships(AsyncCatalog):
+        async def relationships(self, *given: Any, **more: Any) -> Any:
+            await answering.wait()
+            return await super().relationships(*given, **more)
+
+        async def lineage(self, *given: Any, **more: Any) -> Any:
+            raise Unreachable("nobody answers")
+
+    answering.set()
+    async with at(None, client=lambda: SlowRelationships(data_dir=desk)) as reader:
+        await reader.sees("results")
+        answering.clear()
+        reader.app._open(daily)
+        await reader.until(lambda: "4 Relationships   5 Usage" in reader.screen())
+        answering.set()
+        await reader.sees("4 Relationships·1")
+        answering.clear()
+        await reader.pilot.press("ctrl+x")
+        await reader.until(lambda: "depends on it     reading …" in reader.screen())
+        answering.set()
+        await reader.sees("references to it  none", "depends on it     could not be read")
+    async with at(desk, urn=daily) as reader:
+        await reader.sees("1 Overview")
+        await reader.press("ctrl+x")
+        await reader.sees("references to it  none", "depends on it     none")

@@ -5,13 +5,15 @@ from typing import Any
 import pytest
 
 from explorer.client.entity import AspectRead, Entity
+from explorer.client.records import Health
 from explorer.metadata import Urn
 from explorer.tui.content import Times
 from explorer.tui.screens.entity import head_mentions as in_the_head
 from explorer.tui.screens.entity import head_text
 from explorer.tui.screens.overview import RENDERED, PageLayout, lay_out
-from explorer.views.entity import entity_parts
-from explorer.views.parts import mentions_of
+from explorer.views.absence import LOADING, REFUSED
+from explorer.views.entity import entity_parts, entity_report, folder_facts
+from explorer.views.parts import fact_text, mentions_of
 
 JDOE = Urn.parse("urn:li:corpuser:jdoe")
 ORDERS = Urn.dataset("hive", "shop.orders")
@@ -352,3 +354,41 @@ def test_ml_is_no_word_of_two_letters() -> None:
     page = page_of(an_entity(table, mlFeatureTableProperties={"mlFeatures": ["first"]}))
     assert "ML feature table\n" in page
     assert "ML features  first" in page
+
+
+@pytest.mark.parametrize(
+    ("urn", "aspect", "field"),
+    [
+        ("urn:li:glossaryTerm:Churned", "glossaryTermInfo", "definition"),
+        ("urn:li:tag:PII", "tagProperties", "description"),
+        ("urn:li:domain:sales", "domainProperties", "description"),
+    ],
+)
+def test_a_text_that_people_and_sources_write_alike_is_not_said_to_be_ingested(
+    urn: str, aspect: str, field: str
+) -> None:
+    entity = an_entity(urn, **{aspect: {"name": "x", field: "Left for good."}})
+    printed = "\n".join(map(repr, entity_report(entity, {}).parts or ()))
+    for page in (page_of(entity), printed):
+        assert "Left for good." in page
+        assert "ingest" not in page
+    assert "ingested" in page_of(an_entity(ORDERS, datasetProperties={"description": "As it came"}))
+
+
+def test_a_folder_that_stands_for_a_container_has_its_name() -> None:
+    container = Urn.parse("urn:li:container:0f3a6bdc33cc039093a897623d6723")
+    path = [{"id": "prod"}, {"id": str(container), "urn": str(container)}]
+    entity = an_entity(ORDERS, browsePathsV2={"path": path})
+    assert container in mentions_of(entity_parts(entity))
+    assert "prod / marts" in page_of(entity, names={container: "marts"})
+    (fact,) = folder_facts(entity)
+    assert fact_text(fact, {container: "marts"}) == "prod / marts"
+
+
+def test_the_head_tells_that_the_health_could_not_be_read_from_being_sound() -> None:
+    entity = an_entity(ORDERS, datasetProperties={"name": "orders"})
+    heads = [
+        head_text(entity, {}, Times(), named=False, width=80, lines=3, health=health).plain
+        for health in (LOADING, REFUSED, Health(ORDERS))
+    ]
+    assert ["Health could not be read" in head for head in heads] == [False, True, False]

@@ -12,6 +12,7 @@ import ipywidgets
 from explorer.client.display import line
 from explorer.errors import CatalogError
 from explorer.notebook.widgets.base import SavedHtml, SavedWithHtml
+from explorer.views.absence import LOADING
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -121,7 +122,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: 
         with self._lock:
             self._requested += 1
             number, name = self._requested, self.range.value
-        self._status.value = "reading …"
+        self._status.value = LOADING.phrase
         threading.Thread(
             target=self._read_range, args=(number, self._ranges[name]), name="catalog-usage"
         ).start()

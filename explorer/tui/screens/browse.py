@@ -25,6 +25,7 @@ from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.state import TerminalState
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import Rows
+from explorer.views.absence import LOADING, REFUSED
 
 _DIM = "dim"
 _ASIDE = "dim italic"
@@ -47,7 +48,7 @@ def folder_row(spot: OutlineRow, width: int, shown: Urn | None) -> Text:
     name = line_text(entry.name, "bold" if entry.heading or marked else "", "no name")
     end = Text(f" {entry.count:,}" if entry.count is not None else "", _DIM)
     if below is not None and below.text:
-        total = "…" if below.total is None else f"{below.total:,}"
+        total = LOADING.mark if below.total is None else f"{below.total:,}"
         end = Text.assemble(" ", line_text(f"“{below.text}”", "italic"), (f" {total}", _DIM))
         end.truncate(max(8, width // 2), overflow="ellipsis")
     room = width - start.cell_len - end.cell_len
@@ -66,10 +67,10 @@ def _instead(spot: OutlineRow) -> Text:
     """Return the text of a row without an entry."""
     branch = spot.branch
     if spot.error is not None:
-        why = f"could not be read: {sentence_of(spot.error)}"
+        why = f"{REFUSED.phrase}: {sentence_of(spot.error)}"
         return Text("  ").append_text(line_text(why, "italic"))
     if branch.total is None:
-        return Text("  reading …", _ASIDE)
+        return Text(f"  {LOADING.phrase}", _ASIDE)
     if spot.index < 0:
         if branch.text:
             return Text("  ").append_text(line_text(f"no match for “{branch.text}”", _ASIDE))
@@ -78,7 +79,7 @@ def _instead(spot: OutlineRow) -> Text:
         return Text(f"  {branch.note}{_SEARCHES_ALL}", _ASIDE)
     if branch.page_of(spot.index) in branch.pages:
         return Text("  no longer exists", _ASIDE)
-    return Text("  …", _DIM)
+    return Text(f"  {LOADING.mark}", _DIM)
 
 
 def row_description(spot: OutlineRow, width: int, room: int) -> Text:

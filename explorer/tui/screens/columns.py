@@ -31,6 +31,7 @@ from explorer.tui.widgets.charts import bar_text
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import MARK, ActionRequested, ActionRows, SizeAware, strip_of
 from explorer.tui.widgets.tabs import Tab
+from explorer.views.absence import NONE
 from explorer.views.columns import (
     ColumnFilter,
     ColumnKnowledge,
@@ -190,7 +191,7 @@ def _kind(column: "Column") -> str:
 def _append_description(text: Text, row: ColumnRow, room: int) -> Text:
     """Append the description and the labels of a column to its line."""
     marks = [*(f"{TAG}{name}" for name in row.tags), *(f"{TERM}{name}" for name in row.terms)]
-    about = preview(row.description, "" if row.is_match else "dim", missing="—")
+    about = preview(row.description, "" if row.is_match else "dim", missing=NONE.mark)
     if row.has_draft:
         about = Text.assemble((" draft ", "reverse"), " ", about)
     if not marks:

@@ -40,6 +40,7 @@ from explorer.tui.session import Changes, TerminalSession, change_sentence
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.rows import SizeAware
 from explorer.tui.widgets.tabs import Tab, titles
+from explorer.views.absence import LOADING, NOBODY, REFUSED, Absence, refusal_sentence
 from explorer.views.columns import schema_of
 from explorer.views.entity import ownership_name, urn_of
 
@@ -80,18 +81,21 @@ def head_text(
     width: int,
     lines: int,
     drafts: int = 0,
-    health: "Health | None" = None,
+    health: "Health | Absence" = LOADING,
 ) -> Text:
     """Return the head in at most `lines` lines of `width` cells; text that is cut ends with a mark.
 
     `names` has the entities that it mentions, `named` says whether others refer to it, `drafts` is
-    the number of its drafts, and `health` its failed assertions and open incidents.
+    the number of its drafts, and `health` its failed assertions and open incidents, or why they
+    are not there.
     """
     if lines <= 1:
-        return _one_line(entity, width, health)
+        return _one_line(entity, width, None if isinstance(health, Absence) else health)
     texts = [_first(entity, width)]
     state = _state(entity, names, times, named=named)
-    if health is not None and not health.is_sound:
+    if health is REFUSED:
+        state = join([state, Text(refusal_sentence("Health"), "italic")], " ")
+    elif not isinstance(health, Absence) and not health.is_sound:
         state = join([state, _wrong(health, times)], " ")
     if drafts:
         where = f" not saved; F4 lists {'it' if drafts == 1 else 'them'}  "
@@ -223,7 +227,7 @@ def _labels(entity: "Entity", names: _Names) -> list[_Label]:
     owners = [name(urn, kind) for urn, kind in _owners(entity)]
     labels: list[_Label] = [("owner", owners)] if owners else []
     if not owners and entity.exists and entity.entity_type not in _UNOWNED:
-        labels.append(("owner", [(Text("nobody", "dim italic"), Text())]))
+        labels.append(("owner", [(Text(NOBODY, "dim italic"), Text())]))
     return [*labels, *((word, [name(urn) for urn in urns]) for word, urns in _standing(entity))]
 
 
@@ -434,7 +438,7 @@ class EntityView(Vertical, SizeAware):
         self._labelling: LabelLauncher | None = None
         self._wanted: Urn | None = None
         self._names: Mapping[Urn, Entity] = {}
-        self._health: Health | None = None
+        self._health: Health | Absence = LOADING
         self._tabs_left: dict[Urn, str] = {}
         self._column_wanted: str | None = None
         self._read_tabs: set[str] = set()
@@ -560,9 +564,10 @@ class EntityView(Vertical, SizeAware):
     def open(self, urn: Urn) -> None:
         """Show an entity."""
         self._wanted = urn
-        self._entity = self._health = self._column_wanted = None
+        self._entity = self._column_wanted = None
+        self._health = LOADING
         self.query_one("#who", Static).update(
-            line_text(urn.name, "bold").append("   reading …", "dim")
+            line_text(urn.name, "bold").append(f"   {LOADING.phrase}", "dim")
         )
         self.query_one("#tabs", Static).update("")
         self.query_one(OverviewTab).clear()
@@ -786,14 +791,16 @@ class EntityView(Vertical, SizeAware):
 
     @work(exclusive=True, group="health", description="the health of the entity")
     async def _read_health(self, entity: "Entity") -> None:
-        # If this fails, the request for the page reports the error.
+        health: Health | Absence = REFUSED
+        # If the server does not answer, the request for the page reports that.
         with suppress(CatalogError):
             catalog = await self._session.catalog()
             health = await catalog.health(entity.urn)
-            if entity.urn == self._wanted and self._is_mounted_completely:
-                self._health = health
+        if entity.urn == self._wanted and self._is_mounted_completely:
+            self._health = health
+            if not isinstance(health, Absence):
                 self.query_one(OverviewTab).show_health(health)
-                self._draw_who()
+            self._draw_who()
 
     async def show_changed(self) -> None:
         """Show the entity after a change, with the names of what it mentions now."""

@@ -30,7 +30,8 @@ from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.rows import ActionRequested, ActionRows, DifferenceRows, Rows
-from explorer.tui.widgets.tabs import View
+from explorer.tui.widgets.tabs import TRIES_AGAIN, View
+from explorer.views.absence import LOADING, NOBODY
 from explorer.views.diff import Diff, plain_lines, text_diff, value_diff
 from explorer.views.history import (
     ActorNames,
@@ -275,7 +276,7 @@ class BlameList:
         row = Text(" ").append_text(padded(line_text(column.path.simple), name)).append("  ")
         change = self.blamed.get(column.path.raw)
         if change is None:
-            return (row.append("nobody", "dim italic"),)
+            return (row.append(NOBODY, "dim italic"),)
         row.append("✎ " if change.origin == "edited" else "  ", "bold")
         row.append_text(self._stamps.both(change.created, width))
         if width >= _RUN_FROM:
@@ -439,7 +440,6 @@ _FIRST = 5
 _PAGE = 20
 _BESIDE_FROM = 120
 _BOTH_FROM = 8
-_FAILED = "This could not be read; r tries again."
 
 
 class HistoryTab(Vertical, View):
@@ -710,7 +710,7 @@ class HistoryTab(Vertical, View):
             try:
                 await self._read_columns(entity)
             except CatalogError:
-                self._rows.show(0, self._open_list.draw, empty=_FAILED)
+                self._rows.show(0, self._open_list.draw, empty=TRIES_AGAIN)
                 raise
 
     async def _read_columns(self, entity: "Entity") -> None:
@@ -749,7 +749,7 @@ class HistoryTab(Vertical, View):
     def _lay_out(self, cursor: int, *, reading: bool = False) -> None:
         history = self._open_list
         count = 0 if reading else len(history)
-        empty = "reading …" if reading else history.empty
+        empty = LOADING.phrase if reading else history.empty
         self._rows.show(count, history.draw, cursor=cursor, empty=empty)
         title = history.title()
         if self._refused or self._session.read_only:

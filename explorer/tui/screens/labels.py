@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from explorer.client.display import counted, in_quotes
+from explorer.client.display import counted
 from explorer.sessions.labels import (
     FOUND,
     NO_CHANGES,
@@ -40,6 +40,7 @@ from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen, SessionScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
+from explorer.views.absence import LOADING
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -307,17 +308,16 @@ class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, Label
 
     def draw_state(self, before: LabelState, state: LabelState) -> None:
         """Show the labels that are offered, and what is chosen."""
-        if before.rows != state.rows or before.offered != state.offered:
+        offers = (state.rows, state.offered, state.why_unread)
+        if offers != (before.rows, before.offered, before.why_unread):
             names = (line_text(row.name).cell_len for row in state.rows)
             self._name_width = max(_NAME_AT_LEAST, *names, 0)
-            rows, text = self.query_one(LabelRows), state.offered.text
+            rows = self.query_one(LabelRows)
             rows.show(
                 len(state.rows),
                 self._draw_row,
                 cursor=rows.cursor if before.offered == state.offered else 0,
-                empty=f"No {self._noun} matches {in_quotes(text, 60)}."
-                if text
-                else f"No {self._noun} exists yet.",
+                empty=self._labels.why_none(),
             )
         self._show_title()
         if state.work is not None and before.work is None:
@@ -359,7 +359,7 @@ class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, Label
         if self._shown.why_unread:
             return f"{self._shown.why_unread} esc closes."
         if offered.text is None:
-            return "reading …"
+            return LOADING.phrase
         count, total = len(offered.offers), offered.total
         words = counted(total, *FOUND[self._labels.kind])
         if count < total:

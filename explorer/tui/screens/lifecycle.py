@@ -22,6 +22,7 @@ from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen, SessionScreen
 from explorer.tui.widgets.inputs import TypedLine
+from explorer.views.absence import NONE, reason_unread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -115,18 +116,16 @@ class HideScreen(FramedScreen[LifecycleSession], SessionScreen[LifecycleSession,
     def _add_relations(self, text: Text) -> None:
         state = self._shown
         edges, impact = state.edges, state.impact
-        unread = "could not be read" if state.is_read else "reading …"
+        reason = Text(reason_unread(is_loading=not state.is_read).phrase, "italic")
         text.append("references to it  ", "dim")
-        text.append_text(
-            _describe_edges(edges, self._lifecycle.urn) if edges else Text(unread, "italic")
-        )
+        text.append_text(reason if edges is None else _describe_edges(edges, self._lifecycle.urn))
         text.append("\ndepends on it     ", "dim")
-        text.append_text(_describe_impact(impact) if impact else Text(unread, "italic"))
+        text.append_text(reason if impact is None else _describe_impact(impact))
 
 
 def _describe_edges(edges: "Edges", of: Urn) -> Text:
     if not edges.total:
-        return Text("nothing")
+        return Text(NONE.phrase)
     kinds = relationship_kinds(edges.edges, edges.direction, of)
     names = ", ".join(f"{kind.words or kind.name} {len(kind.urns):,}" for kind in kinds)
     more = ", …" if edges.truncated else ""
@@ -136,7 +135,7 @@ def _describe_edges(edges: "Edges", of: Urn) -> Text:
 
 def _describe_impact(impact: "Impact") -> Text:
     if not impact.affected:
-        return Text("nothing known")
+        return Text(NONE.phrase)
     text = Text(f"{len(impact):,}", "bold").append(" downstream, the most used: ")
     for at, dependents in enumerate(impact.affected[:_NAMED]):
         text.append(", " if at else "").append_text(_describe_dependents(dependents))

@@ -30,6 +30,7 @@ from explorer.tui.widgets.dialogs import ChooserEntry, EntityScreen
 from explorer.tui.widgets.inputs import AskLine
 from explorer.tui.widgets.rows import ActionRequested, Rows
 from explorer.tui.widgets.tabs import View
+from explorer.views.absence import NOBODY, refusal_sentence
 from explorer.views.lineage import (
     CERTAINTY,
     Edge,
@@ -172,7 +173,7 @@ def describe_affected(affected: "Affected | None", view: "ImpactView | None") ->
     entity = view.entities[affected.urn]
     facts = [
         line_text(entity.full_name, "bold"),
-        line_text(f"owner {', '.join(entity.owners) or 'nobody'}"),
+        line_text(f"owner {', '.join(entity.owners) or NOBODY}"),
         line_text(f"domain {entity.domain}" if entity.domain else "", "dim"),
         line_text(f"columns {', '.join(affected.columns)}" if affected.columns else "", "dim"),
         Text(CERTAINTY[affected.certainty] if affected.certainty != "said" else "", "italic"),
@@ -363,7 +364,7 @@ class LineageTab(Vertical, View):
                 clears = " esc clears them." if are_new else ""
                 self._session.say(f"{state.message.sentence}{clears}")
         if state.reading == "failed":
-            self._map.say("The lineage could not be read; r tries again.")
+            self._map.say(f"{refusal_sentence('The lineage')}; r tries again.")
         elif state.is_current and state.hood is not self._hood:
             self._draw_later(state)
         self._show_extent()
@@ -565,7 +566,7 @@ class LineageTab(Vertical, View):
             try:
                 await self._lineage.list_impact(urn, column, name)
             except CatalogError:
-                rows.say("The impact could not be read; x in the drawing tries again.")
+                rows.say(f"{refusal_sentence('The impact')}; x in the drawing tries again.")
                 raise
             view = self._lineage.state.impact
             if view is not None:

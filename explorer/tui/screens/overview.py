@@ -22,6 +22,7 @@ from explorer.tui.screens.relations import page_of_urn
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.rows import Rows, wrap_parts
 from explorer.tui.widgets.tabs import Tab
+from explorer.views.absence import LOADING
 from explorer.views.entity import entity_parts, health_parts, problems
 from explorer.views.parts import (
     Code,
@@ -33,6 +34,7 @@ from explorer.views.parts import (
     Prose,
     Stamped,
     Title,
+    Trail,
     Value,
     Web,
     mentions_of,
@@ -146,6 +148,8 @@ def _value(value: Value, layout: PageLayout, room: int) -> Iterator[PageLine]:
                 line_text(urn.platform if urn.entity_type == "dataset" else "", "dim"),
             ]
             yield PageLine(_short(join(parts), room), urn)
+        case Trail():
+            yield from _wrap(line_text(value.text(layout.names)).plain, "", room)
         case Web(url, label, added):
             if label:
                 yield PageLine(_short(Text.assemble("↗ ", line_text(label)), room), url)
@@ -241,7 +245,6 @@ def _indent(lines: Iterator[PageLine]) -> Iterator[PageLine]:
 
 
 _NAMED_AT_MOST = 500
-_READING = "reading …"
 _RAW_HINT = "8 Raw shows every aspect unformatted"
 
 
@@ -285,7 +288,7 @@ class OverviewTab(Rows, Tab):
         self._entity, self._parts, self._lines, self._names = None, (), (), {}
         self._health = None
         self._in_full = False
-        self.show(0, self._draw_line, empty=_READING)
+        self.show(0, self._draw_line, empty=LOADING.phrase)
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """Show the aspects of an entity, from the top unless it is the same entity."""

@@ -21,6 +21,7 @@ from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows
 from explorer.tui.widgets.tabs import Tab
+from explorer.views.absence import LOADING
 from explorer.views.table import Row, Table
 
 if TYPE_CHECKING:
@@ -81,6 +82,11 @@ class RelationshipRow:
     kind: RelationshipKind | None = None
     urn: Urn | None = None
     passing: int = 0
+
+    @property
+    def key(self) -> tuple[str, Urn | None]:
+        """Return what tells the row from the others, also when the relationships are read again."""
+        return self.kind.id if self.kind else "", self.urn
 
 
 def relationship_kinds(
@@ -230,8 +236,8 @@ class RelationsView(Vertical, Tab):
         return sum(self._totals.values())
 
     def tally(self) -> str:
-        """Return the number of relationships."""
-        return f"{self.total:,}"
+        """Return the number of relationships; empty before they were read."""
+        return f"{self.total:,}" if self._totals else ""
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """Clear the relationships of the previous entity."""
@@ -243,7 +249,7 @@ class RelationsView(Vertical, Tab):
             self._kinds, self._words = (), ()
             self._folded.clear()
             self.query_one(FilterLine).put_away()
-            self._show_rows([], 0, "reading …")
+            self._show_rows([], 0, LOADING.phrase)
 
     def table(self) -> "Table | None":
         """Return the relationships shown, including those in collapsed kinds, for a file."""
@@ -267,14 +273,12 @@ class RelationsView(Vertical, Tab):
         )
         if entity.urn != self._of:
             return
-        again = bool(self._rows)
         self._edges = {}
         for direction, (edges, end, total) in zip(_DIRECTIONS, pages, strict=True):
             self._edges[direction], self._ends[direction] = edges, end
             self._totals[direction] = total
-        cursor = self.query_one(_Related).cursor if again else 1
         self._group()
-        self._lay_out(cursor)
+        self._lay_out(None if self._rows else 1)
 
     async def _page(
         self, catalog: "AsyncCatalog", urn: Urn, direction: "Direction", start: int
@@ -291,7 +295,9 @@ class RelationsView(Vertical, Tab):
                 for kind in relationship_kinds(self._edges.get(direction, ()), direction, of)
             ]
 
-    def _lay_out(self, cursor: int) -> None:
+    def _lay_out(self, cursor: int | None = None) -> None:
+        """List the rows again, with the cursor at a place, or where the row is now that it is on,
+        if that is still listed."""
         rows = relationship_rows(self._kinds, self._folded, self._passes if self._words else None)
         if any(
             self._ends.get(direction, 0) < self._totals.get(direction, 0)
@@ -299,8 +305,14 @@ class RelationsView(Vertical, Tab):
         ):
             rows.append(RelationshipRow())
         empty = "This entity has no relationships."
-        if self._words:
+        if not self._totals:
+            empty = LOADING.phrase
+        elif self._words:
             empty = "Nothing matches the filter; esc clears it."
+        if cursor is None:
+            cursor = self.query_one(_Related).cursor
+            key = self._rows[cursor].key if cursor < len(self._rows) else None
+            cursor = next((at for at, row in enumerate(rows) if row.key == key), cursor)
         self._show_rows(rows, cursor, empty)
 
     def _show_rows(self, rows: Sequence[RelationshipRow], cursor: int, empty: str) -> None:
@@ -477,5 +489,5 @@ class RelationsView(Vertical, Tab):
                 self._entities |= entities
                 self._answered.update(some)
             if self._words:
-                self._lay_out(self.query_one(_Related).cursor)
+                self._lay_out()
             self.query_one(_Related).refresh()

@@ -18,6 +18,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, line, line_text, marked, padded, preview
 from explorer.tui.screens.label_choice import BulkLabelsRequested
 from explorer.tui.widgets.rows import MARK, Rows
+from explorer.views.absence import NONE
 from explorer.views.search import (
     FacetGroup,
     FacetRow,
@@ -577,7 +578,7 @@ class Facets(Rows):
 
 def draw_value(value: FacetRow, number: int, width: int) -> Text:
     """Return the line of a value; `number` is the key that takes it, 0 for none."""
-    name = line_text(value.label, "bold" if value.is_chosen else "", missing="none")
+    name = line_text(value.label, "bold" if value.is_chosen else "", missing=NONE.phrase)
     text = Text.assemble((f" {number or ' '} ", "dim"), ("● " if value.is_chosen else "  ", "bold"))
     text.append_text(padded(name, width - len(value.count_label) - 8))
     return text.append(f" {value.count_label}", "dim")

@@ -30,7 +30,8 @@ from explorer.tui.content import block, join, line_text, padded
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.charts import ChartWidget, Plot, Point, bar_text, sparkline
 from explorer.tui.widgets.rows import Rows
-from explorer.tui.widgets.tabs import View
+from explorer.tui.widgets.tabs import TRIES_AGAIN, View
+from explorer.views.absence import LOADING, UNKNOWN
 from explorer.views.chart import Panel, PanelRow, compact, full_number, panel_rows
 from explorer.views.timeseries import (
     ColumnHistory,
@@ -64,7 +65,6 @@ _LEAST_FOR_TOTALS = 4
 _LEAST_FOR_RULE = 20
 _CHART_MOST = 13
 _NARROW = 84
-_READING = "reading …"
 
 T = TypeVar("T")
 
@@ -157,7 +157,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         self._entity = entity
         self._cached.clear()
         if not keep:
-            self._say(_READING)
+            self._say(LOADING.phrase)
 
     def focus_content(self) -> None:
         """Focus the list."""
@@ -170,7 +170,7 @@ class SeriesTab(Vertical, View, Generic[T]):
             data = await self.ask(await self._session.catalog(), entity, days)
         except CatalogError:
             if entity is self._entity and days == self._days:
-                self._say("This could not be read; r tries again.")
+                self._say(TRIES_AGAIN)
             raise
         if entity is not self._entity:
             return
@@ -283,7 +283,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         if self._days in self._cached:
             self._redraw()
         else:
-            self.show_totals(Text(_READING, "dim italic"))
+            self.show_totals(Text(LOADING.phrase, "dim italic"))
             self._read_again()
 
     @work(exclusive=True, group="series")
@@ -311,7 +311,7 @@ class SeriesTab(Vertical, View, Generic[T]):
 
 def format_count(value: float | None) -> str:
     """Return a whole number as text, or a mark if it is not known."""
-    return "—" if value is None else f"{value:,.0f}"
+    return UNKNOWN.mark if value is None else f"{value:,.0f}"
 
 
 _NAMED_AT_MOST = 50
@@ -561,7 +561,7 @@ size_text = partial(full_number, unit="bytes")
 def _cells(field: FieldProfile, names: Sequence[str]) -> Text:
     text = Text()
     for name in names:
-        value = line_text(_text(field, name), missing="—")
+        value = line_text(_text(field, name), missing=UNKNOWN.mark)
         value.truncate(_WIDTHS[name], overflow="ellipsis")
         text.append(" " * (_WIDTHS[name] - value.cell_len + 1)).append_text(value)
     return text
@@ -783,7 +783,8 @@ class ProfileTab(SeriesTab[Profiles]):
     def _show_rows_table(self, data: Profiles) -> None:
         lines = []
         for at, measures in reversed(data.measurements):
-            size = "—" if measures.size_in_bytes is None else size_text(measures.size_in_bytes)
+            bytes_count = measures.size_in_bytes
+            size = UNKNOWN.mark if bytes_count is None else size_text(bytes_count)
             text = f"  {self.format_moment(at):<20}  {format_count(measures.row_count):>16}"
             text += f"  {format_count(measures.column_count):>7}  {size:>9}"
             lines.append(text_row(text))

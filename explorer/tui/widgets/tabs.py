@@ -1,7 +1,7 @@
 """The base of every tab of an entity's page, and the line of titles."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from rich.text import Text
 from textual.geometry import Size
@@ -9,10 +9,15 @@ from textual.widgets import ContentSwitcher
 
 from explorer.tui.widgets.bars import action_style
 from explorer.tui.widgets.rows import SizeAware
+from explorer.views.absence import refusal_sentence
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.views.table import Table
+
+
+TRIES_AGAIN: Final = f"{refusal_sentence('This')}; r tries again."
+"""What is shown in place of the content of a tab that could not be read."""
 
 
 class View(SizeAware):

@@ -152,7 +152,7 @@ def test_a_search_without_an_answer_says_so_and_is_asked_again(show: Any) -> Non
     page = show(find={"unanswered": True, "text": "orders", "put": 1}, tree=[])
     told = page.page.get_by_role("region", name="Search")
     assert told.locator(".cx-told").inner_text() == "no answer"
-    assert page.page.get_by_role("tree").inner_text() == "not read"
+    assert page.page.get_by_role("tree").inner_text() == "could not be read"
     page.page.get_by_role("button", name="Try again").click()
     assert page.sent[-1] == {"kind": "again"}
     page.set(find=found(unanswered=True))

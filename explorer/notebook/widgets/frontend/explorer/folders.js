@@ -9,7 +9,7 @@ function addFolders(shell) {
     const rows = model.get("tree") || [];
     const opened = (model.get("page") || {}).urn || "";
     if (!rows.some((one) => one.key === at)) at = rows.length ? rows[0].key : "";
-    const none = (model.get("find") || {}).unanswered ? "not read" : "reading …";
+    const none = (model.get("find") || {}).unanswered ? "could not be read" : "reading …";
     redraw(tree, rows.length ? rows.map((one) => treeRow(one, opened)) : make("p", { class: "cx-dim cx-pad", text: none }));
   }
 

@@ -38,11 +38,11 @@ function render({ model, el }) {
     list.style.setProperty("--few", columns.filter(({ kind }, at) => at === 0 || WIDTHS[kind] === WIDTHS.text).map(({ kind }) => WIDTHS[kind]).join(" "));
     redraw(list, make("div", { class: "cx-edit cx-heads" }, columns.map(({ title }, at) => make("span", { class: `cx-name ${classes[at]}`, text: title }))),
       rows.map((one) => shell.drawRow(one, one.at, "cx-edit", one.at === work.now, () => say("show", { at: one.at }), classes)),
-      rows.length ? null : make("p", { class: "cx-dim cx-pad", text: "nothing here" }));
+      rows.length ? null : make("p", { class: "cx-dim cx-pad", text: work.nothing }));
     if (inList) row()?.focus({ preventScroll: true });
     shell.reveal();
     shell.drawPager(work);
-    redraw(panel, work.title ? [make("h4", { text: work.title }), make("div", { class: "cx-urn", text: work.urn }), work.facts.map((text) => make("div", { class: "cx-dim", text }))] : make("p", { class: "cx-dim", text: work.nothing }));
+    redraw(panel, work.title ? [make("h4", { text: work.title }), make("div", { class: "cx-urn", text: work.urn }), work.facts.map((text) => make("div", { class: "cx-dim", text }))] : null);
     drawActs();
   }
 
