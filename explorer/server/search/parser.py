@@ -1,7 +1,7 @@
 """Parses search texts and filters into query nodes."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -457,8 +457,7 @@ class _QueryParser:
                 if self._mode in ("phrases", "conditions"):
                     return None
             return all_of(tuple(map(self._word, words_in_parts)))
-        words = tuple(part for parts in words_in_parts for part in parts)
-        phrase = Phrase(words, tuple(Word(parts).text for parts in words_in_parts))
+        phrase = _phrase(words_in_parts)
         if not self._is_negated:
             self.phrases.append(phrase)
             if self._mode == "conditions":
@@ -499,10 +498,20 @@ class _QueryParser:
             else:
                 nodes.append(NOTHING)
         if nodes:
+            # A name may have a question mark in it.
+            if "?" in token.text and "*" not in text:
+                return any_of((all_of(tuple(nodes)), _phrase(map(split, chunks(token.text)))))
             return all_of(tuple(nodes))
         # `***` is as good as `*`.
         is_any = "*" in text and set(text) <= {"*", "?"}
         return EVERYTHING if is_any and self._wordless else self._wordless
+
+
+def _phrase(words_in_parts: Iterable[tuple[str, ...]]) -> Phrase:
+    """Return the node for words next to each other, each in its parts."""
+    words = tuple(words_in_parts)
+    parts = tuple(part for word in words for part in word)
+    return Phrase(parts, tuple(Word(word).text for word in words))
 
 
 def _like(trait: Trait, search_text: Atom) -> Node:

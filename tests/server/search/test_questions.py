@@ -142,6 +142,18 @@ def test_a_name_as_it_is_written_comes_first(shop: SearchEngine, search: Search)
         assert names_of(search(shop, name))[0] == name
 
 
+ODD_NAMES = ("x#y?z=1", "x#y?", "c++", "c#", "c", "titanic:csv", "100%", "o'brien", "L.HUB", "l.hub")
+
+
+def test_a_name_with_signs_is_found_first_by_exactly_that_name(
+    filled: Fill, dataset: Make, search: Search
+) -> None:
+    others = (dataset(f"other{n}", datasetProperties={"description": "c x y z 1"}) for n in "123")
+    index = filled(*others, *map(dataset, ODD_NAMES))
+    for name in ODD_NAMES:
+        assert names_of(search(index, name))[:1] == [name]
+
+
 def test_alternatives_count(filled: Fill, dataset: Make, search: Search) -> None:
     index = filled(
         dataset("shipping_a"),
