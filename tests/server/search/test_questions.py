@@ -142,7 +142,18 @@ def test_a_name_as_it_is_written_comes_first(shop: SearchEngine, search: Search)
         assert names_of(search(shop, name))[0] == name
 
 
-ODD_NAMES = ("x#y?z=1", "x#y?", "c++", "c#", "c", "titanic:csv", "100%", "o'brien", "L.HUB", "l.hub")
+ODD_NAMES = (
+    "x#y?z=1",
+    "x#y?",
+    "c++",
+    "c#",
+    "c",
+    "titanic:csv",
+    "100%",
+    "o'brien",
+    "L.HUB",
+    "l.hub",
+)
 
 
 def test_a_name_with_signs_is_found_first_by_exactly_that_name(
