@@ -12,6 +12,7 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
 from explorer.notebook.view import ShownTable, grid_parts
 from explorer.sessions.lineage import (
+    MOST_HOPS,
     LineageQuery,
     read_described_graph,
     read_graph,
@@ -306,14 +307,16 @@ class EntityLineage(ShownTable):
         distance. Costs what `EntityPage.impact` does."""
         return ImpactTable.read(self.catalog, self.root, self.name, column)
 
-    def widget(self, hops: int = 1) -> "LineageWidget":
+    def widget(self, hops: int | None = None) -> "LineageWidget":
         """Return a widget to explore the lineage: expand, filter, search, and follow columns. It
-        starts with `hops`, and does not read again what was read here."""
+        starts with as many hops as were read here, or with `hops`, and does not read again what was
+        read here."""
         from explorer.notebook.widgets.lineage import LineageWidget
 
         graph = self.lineage
         extent: Extent = graph.graph["direction"]
-        return LineageWidget(self.catalog, self.root, hops=hops, direction=extent, graph=graph)
+        first = _drawn_hops(graph, hops)
+        return LineageWidget(self.catalog, self.root, hops=first, direction=extent, graph=graph)
 
     def svg(self, most_nodes: int = _MOST_DRAWN) -> str:
         """Return the picture as the text of an SVG file. No request."""
@@ -472,12 +475,12 @@ class ColumnLineage(ShownTable):
         title = f"Lineage of {self.name}.{FieldPath(self.column).simple}"
         return replace(table, title=title, incomplete=incomplete_sentence(self.truncated))
 
-    def widget(self, hops: int = 1) -> "LineageWidget":
-        """Return a widget with the tables around it, in which the lineage of this column is
-        drawn."""
+    def widget(self, hops: int | None = None) -> "LineageWidget":
+        """Return a widget with the tables around it, as many hops as were read here or `hops`, in
+        which the lineage of this column is drawn."""
         from explorer.notebook.widgets.lineage import LineageWidget
 
-        widget = LineageWidget(self.catalog, self.root, hops=hops)
+        widget = LineageWidget(self.catalog, self.root, hops=_drawn_hops(self.lineage, hops))
         widget.follow_column(self.root, self.column)
         return widget
 
@@ -542,6 +545,11 @@ def _simple_graph(graph: "nx.DiGraph") -> "nx.DiGraph":
     from explorer.graph.nodes import simplify_attributes
 
     return simplify_attributes(graph)
+
+
+def _drawn_hops(graph: "nx.DiGraph", hops: int | None) -> int:
+    """Return with how many hops a widget begins: those asked for, or those of the graph."""
+    return min(int(graph.graph["hops"]), MOST_HOPS) if hops is None else hops
 
 
 def _attribute_column(graph: "nx.DiGraph", name: str, dtype: str = "string") -> TableColumn[str]:

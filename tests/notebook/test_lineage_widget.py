@@ -8,6 +8,7 @@ import time
 import weakref
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import networkx as nx
@@ -238,6 +239,20 @@ def test_the_lineage_of_an_entity_becomes_a_widget_without_reading_again(cat: An
     finally:
         cat.watch(None)
         widget.close()
+
+
+def test_it_begins_with_the_hops_of_the_lineage(cat: Any) -> None:
+    for hops in (1, 2):
+        with closing(cat.dataset(ORDERS).lineage(hops=hops).widget()) as widget:
+            assert widget.wait(WAIT_SECONDS)
+            assert widget.picture["hops"] == hops
+            assert {abs(box["hops"]) for box in boxes(widget).values()} == {*range(hops + 1)}
+    with closing(cat.dataset(ORDERS).lineage(hops=50).widget()) as widget:
+        assert widget.wait(WAIT_SECONDS)
+        assert widget.picture["hops"] == 20
+    with closing(cat.dataset(ORDERS).lineage(2, column="net_amount").widget()) as widget:
+        assert widget.wait(WAIT_SECONDS)
+        assert widget.picture["hops"] == 2
 
 
 def test_a_graph_of_its_own_may_be_changed_by_its_reader(show: Any) -> None:

@@ -155,6 +155,21 @@ def test_what_is_read_later_is_in_view_until_the_reader_moves(show: Any) -> None
     assert abs(after["x"] - before["x"]) < 1
 
 
+def test_a_picture_that_goes_on_says_so_until_all_of_it_is_in_view(show: Any) -> None:
+    beyond = "The picture goes on: drag it, or Fit shows all of it."
+    page = show(state(layered(140))).page
+    page.get_by_text(beyond).wait_for()
+    usual = 420
+    assert page.locator(".cx-stage").bounding_box()["height"] == usual * 1.5
+    page.get_by_role("button", name="Show the whole picture").click()
+    page.get_by_text(beyond).wait_for(state="hidden")
+    page.get_by_role("button", name="Zoom in").click(click_count=8)
+    page.get_by_text(beyond).wait_for()
+    whole = show(state(small())).page
+    assert whole.get_by_text(beyond).is_hidden()
+    assert whole.locator(".cx-stage").bounding_box()["height"] == usual
+
+
 def test_a_box_says_in_words_and_signs_what_it_is(tree: Any) -> None:
     assert box(tree, "a").locator(".cx-name").text_content() == "✗ a"
     assert box(tree, "a").locator(".cx-facts").text_content() == "chart · looker · removed"

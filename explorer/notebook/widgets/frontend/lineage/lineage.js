@@ -61,7 +61,8 @@ function render({ model, el }) {
   const said = make("span", { class: "cx-said" }), busy = make("span", { class: "cx-busy" });
   const problem = make("span", { class: "cx-problem", role: "alert" });
   const more = button("Show more", "Draw more of what was read", () => send("more"), { class: "cx-more" });
-  note.append(said, busy, problem, more);
+  const beyond = make("span", { class: "cx-beyond", "aria-hidden": "true" }, "The picture goes on: drag it, or Fit shows all of it.");
+  note.append(said, busy, problem, more, beyond);
   const here = make("section", { class: "cx-here", "aria-label": "What is selected" });
   const list = make("ul");
   const asList = make("details", { class: "cx-aslist", toggle: () => asList.open && tellList() },
@@ -103,7 +104,7 @@ function render({ model, el }) {
     if (fitted && fitted !== picture.root && nodes.has(picture.root)) focus = picture.root;
     const now = nodes.get(focus);
     // Names that are read later widen the boxes: until the reader does something, all is fitted again.
-    if (fitted !== picture.root || !moved) { moved &&= fitted === picture.root; fitted = picture.root || ""; if (nodes.size) fit(LEGIBLE); }
+    if (fitted !== picture.root || !moved) { moved &&= fitted === picture.root; fitted = picture.root || ""; if (nodes.size) begin(); }
     else if (before && now) { view.x += (before.x - now.x) * view.k; view.y += (before.y - now.y) * view.k; place(); }
     light();
     if (search.value) seek();
@@ -268,6 +269,8 @@ function render({ model, el }) {
   // Moving.
   function place() {
     layer.setAttribute("transform", `translate(${view.x.toFixed(2)} ${view.y.toFixed(2)}) scale(${view.k.toFixed(4)})`);
+    const { width, height } = stage.getBoundingClientRect();
+    beyond.hidden = !width || (view.x > -1 && view.y > -1 && view.x + (picture.width || 0) * view.k < width + 1 && view.y + (picture.height || 0) * view.k < height + 1);
     // From afar no word can be read: the boxes are their colour, and the lines keep their width.
     stage.classList.toggle("cx-far", view.k < 0.35);
   }
@@ -275,6 +278,14 @@ function render({ model, el }) {
   // As large as a line of a box is legible.
   const LEGIBLE = 0.75;
   for (const kind of ["pointerdown", "keydown", "wheel"]) root.addEventListener(kind, () => { moved = true; }, { capture: true, passive: true });
+
+  // As much of the picture as is legible, on a stage that is tall enough for it, up to a half taller than usual.
+  function begin() {
+    stage.style.height = "";
+    const usual = stage.getBoundingClientRect().height;
+    if (usual) stage.style.height = `${Math.min(Math.max(Math.ceil((picture.height || 0) * LEGIBLE) + 56, usual), usual * 1.5)}px`;
+    fit(LEGIBLE);
+  }
 
   // The whole picture in the middle, or where it is larger at that scale, as much of it as goes with what has the focus.
   function fit(least) {
@@ -398,7 +409,7 @@ function render({ model, el }) {
   const listeners = [["change:selected", turned], ["msg:custom", heard]];
   for (const [name, call] of listeners) model.on(name, call);
   // In a cell that is not on the page yet nothing has a size.
-  const sized = new ResizeObserver(() => { if (stage.clientWidth && nodes.size && !moved) fit(LEGIBLE); });
+  const sized = new ResizeObserver(() => { if (stage.clientWidth && nodes.size && !moved) begin(); });
   sized.observe(stage);
   return () => {
     end();
