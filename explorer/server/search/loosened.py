@@ -51,6 +51,8 @@ _LEAST_COSINE = 0.3
 _LEAST_OF_NEAREST = 0.5
 _RANKS_ADDED = 5
 _MEANING_WEIGHT = 0.8
+# What a word counts that is only spelt nearly like the one that was typed.
+_NEAREST = 0.5
 _SHORTEST_PREFIX = 3
 _MOST_WITH_PREFIX = 50
 
@@ -194,7 +196,7 @@ def weigh(
             for stem in frequencies.with_prefix(word):
                 add(word, stem)
         if not forms[word] and (near := nearest(word)) is not None:
-            add(word, stem_of(near))
+            add(word, stem_of(near), worth=_NEAREST)
     phrases = [
         WeighedWord(
             f'"{" ".join(phrase.words)}"',
