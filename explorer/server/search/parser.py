@@ -277,6 +277,13 @@ def typed_words(text: str, *, named: bool) -> Node:
     return all_of(tuple(words)) if words or text.strip() in ("", "*") else NOTHING
 
 
+def _end_of_urn(text: str) -> str | None:
+    """Return the names in a text that is the end of a longer URN, `hdfs,logs,PROD` of
+    `urn:li:dataPlatform:hdfs,logs,PROD`; `None` for any other URN."""
+    key = text.split(":", 3)[-1]
+    return key if "," in key and not key.startswith("(") else None
+
+
 def _fields_for(name: str, vocabulary: Vocabulary, field_names: frozenset[str]) -> tuple[str, ...]:
     return vocabulary.find_fields(name, field_names) or vocabulary.find_fields(
         _SINGULAR.get(name, ""), field_names
@@ -440,8 +447,11 @@ class _QueryParser:
         if token.star_before and not token.text:
             return EVERYTHING
         if (urn := exact_urn(token.text)) and not token.quote:
-            self._words_left -= 1
-            return PointedAt(urn)
+            name = _end_of_urn(urn)
+            if name is None:
+                self._words_left -= 1
+                return PointedAt(self._in_its_case(urn))
+            token = msgspec.structs.replace(token, text=name, wild=())
         if (token.star_before or token.wild) and not token.quote:
             return self._wildcards(token)
         words_in_parts = [split(chunk) for chunk in chunks(token.text)][: max(self._words_left, 0)]
@@ -463,6 +473,15 @@ class _QueryParser:
             if self._mode == "conditions":
                 return None
         return phrase
+
+    def _in_its_case(self, urn: str) -> str:
+        """Return a URN with its entity type as the registry writes it."""
+        entity_type, colon, key = urn.removeprefix("urn:li:").partition(":")
+        types = self._vocabulary.registry.entities
+        if colon and entity_type not in types:
+            folded = entity_type.casefold()
+            entity_type = next((name for name in types if name.casefold() == folded), entity_type)
+        return f"urn:li:{entity_type}{colon}{key}"
 
     def _word(self, parts: tuple[str, ...]) -> Node:
         """Return the node for a word. Unless it is negated, words of its stem or that of its
