@@ -1,16 +1,20 @@
 """What is found where few documents have all words: those that have most of them."""
 
+import json
 from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from explorer.metadata import Urn
+from explorer.metadata import Urn, load_registry
 from explorer.query.filters import Criterion, all_of
 from explorer.server.search import SearchEngine
+from explorer.server.search.analysis import stem, word_line
 from explorer.server.search.document import Document
+from explorer.server.search.index import SearchIndex
 from explorer.server.search.query import FoundPage, SearchHit, SortBy
+from tests.benchmarks.questions import SAMPLE_QUESTIONS, find_names, judge, sample_documents
 
 Make = Callable[..., Document]
 Fill = Callable[..., SearchEngine]
@@ -206,11 +210,40 @@ def test_each_hit_is_listed_once_and_what_is_said_of_it_is_true(
     counts = {facet.name: sum(facet.counts.values()) for facet in whole.facets}
     assert counts.get("_entityType", 0) == whole.total
     for hit in read[strict.total :]:
+        stems = {stem(word) for word in {*words} - {*hit.lacks}}
+        assert hit.matched
+        assert all(stems & {*map(stem, word_line((value,)).split())} for _, value in hit.matched)
         assert set(hit.lacks) <= {*words}
         for word in {*words} - {"of", "the", "how"}:
             alone = {found.urn for found in search(shop, word).hits}
             assert (hit.urn in alone) is (word not in hit.lacks)
         assert all(word in hit.reason for word in {*words} - {*hit.lacks, "of", "the", "how"})
+
+
+def test_a_word_that_is_spelt_nearly_like_one_that_is_there_counts_less(
+    filled: Fill, dataset: Make, search: Search
+) -> None:
+    index = filled(
+        dataset("prices", datasetProperties={"description": "The lowest of a month"}),
+        dataset("parcels", datasetProperties={"description": "What a carrier brings"}),
+        dataset("letters", datasetProperties={"description": "No parcels"}),
+    )
+    found = search(index, "which carrier is the slowest")
+    assert names_of(found) == ["parcels", "prices"]
+    assert found.hits[0].score > 1.5 * found.hits[1].score
+
+
+def test_questions_over_the_sample_are_answered() -> None:
+    registry = load_registry()
+    index = SearchIndex(None, registry)
+    index.apply(1, sample_documents(registry))
+    questions = json.loads(SAMPLE_QUESTIONS.read_text(encoding="utf-8"))
+    assert len(questions) == 60
+    wrong, reciprocal = judge("search", lambda text: find_names(index, text), questions)
+    index.close()
+    # A quarter are asked in words, or a language, that nothing in the sample has.
+    assert len(wrong) <= 15
+    assert reciprocal >= 0.69
 
 
 def test_what_matched_is_said_of_each_hit(shop: SearchEngine, search: Search) -> None:
