@@ -28,29 +28,29 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any
 
-from explorer.metadata import Registry, Urn, load_registry
+from explorer.metadata import Urn, load_registry
 from explorer.query import Filter
-from explorer.sample import sample_proposals
 from explorer.server.search.columns import MOST_TABLES
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.meaning import MeaningIndex
 from explorer.server.search.query import SearchQuery
-
-Search: TypeAlias = Callable[[str], list[str]]
-
-SAMPLE_QUESTIONS = Path(__file__).parent / "sample_questions.json"
+from tests.server.search.answers import (
+    SAMPLE_QUESTIONS,
+    Search,
+    find_names,
+    judge,
+    name_of,
+    sample_documents,
+)
 
 _TYPES = {"number": "NumberType", "time": "TimeType", "boolean": "BooleanType"}
-_TEN = 10
-_MOST = 50
 _BATCH = 2_000
 _TIMES = 200
 # Searches of generated catalogs; X is a word of their names.
@@ -100,7 +100,7 @@ def _plain_bm25(documents: Iterable[Document], vocabulary: Vocabulary) -> Search
         texts = [str(value) for field in fields for value in document.fields[field]]
         return _WORD.findall(" ".join((document.name, *texts)).lower().replace("_", " "))
 
-    counts = {_name_of(document.urn): Counter(words_of(document)) for document in documents}
+    counts = {name_of(document.urn): Counter(words_of(document)) for document in documents}
     lengths = {name: sum(counted.values()) for name, counted in counts.items()}
     average = sum(lengths.values()) / len(lengths)
     having = Counter(word for counted in counts.values() for word in counted)
@@ -120,58 +120,6 @@ def _plain_bm25(documents: Iterable[Document], vocabulary: Vocabulary) -> Search
         return sorted(filter(scores.__getitem__, scores), key=lambda name: (-scores[name], name))
 
     return search
-
-
-def _place(names: Sequence[str], right: str) -> int | None:
-    """Return the place of the first name that is right; `None` if none is."""
-    places = (names.index(name) for name in right.split("|") if name in names)
-    return min(places, default=None)
-
-
-def judge(
-    label: str, search: Search, questions: Sequence[Mapping[str, Any]]
-) -> tuple[list[Mapping[str, Any]], float]:
-    """Print how well a search answers questions; return those without all tables in the first
-    ten, and the mean reciprocal rank of the first right one."""
-    wrong: list[Mapping[str, Any]] = []
-    reciprocal = nothing = 0.0
-    seconds: list[float] = []
-    for question in questions:
-        begin = time.perf_counter()
-        names = search(question["text"])
-        seconds.append(time.perf_counter() - begin)
-        places = [_place(names, right) for right in question["gold"]]
-        first = min((place for place in places if place is not None), default=None)
-        reciprocal += 0 if first is None else 1 / (1 + first)
-        nothing += not names
-        if any(place is None or place >= _TEN for place in places):
-            wrong.append({**question, "found": names[:_TEN]})
-    count = len(questions)
-    print(
-        f"{label:<12} all in the first ten {1 - len(wrong) / count:.3f}   "
-        f"reciprocal rank {reciprocal / count:.3f}   nothing {nothing / count:.1%}   "
-        f"{median(seconds) * 1e3:.1f} / {quantiles(seconds, n=100)[-1] * 1e3:.1f} ms"
-    )
-    return wrong, reciprocal / count
-
-
-def sample_documents(registry: Registry) -> list[Document]:
-    """Return the search documents of the datasets of the sample, without their use."""
-    aspects: dict[Urn, dict[str, Any]] = {}
-    for proposal in sample_proposals(date(2026, 1, 15)):
-        if proposal.change == "UPSERT" and proposal.urn.entity_type == "dataset":
-            aspects.setdefault(proposal.urn, {})[proposal.aspect] = proposal.value
-    return [build_document(registry, urn, values) for urn, values in aspects.items()]
-
-
-def find_names(index: SearchIndex, text: str) -> list[str]:
-    """Return the names of the first 50 datasets that a search finds."""
-    page = index.search(SearchQuery(text, ("dataset",), Filter(), 0, _MOST, facets=False))
-    return [_name_of(hit.urn) for hit in page.hits]
-
-
-def _name_of(urn: str) -> str:
-    return Urn.parse(urn).name
 
 
 def _measure(count: int) -> None:

@@ -14,7 +14,7 @@ from explorer.server.search.analysis import stem, word_line
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.query import FoundPage, SearchHit, SortBy
-from tests.benchmarks.questions import SAMPLE_QUESTIONS, find_names, judge, sample_documents
+from tests.server.search.answers import SAMPLE_QUESTIONS, find_names, judge, sample_documents
 
 Make = Callable[..., Document]
 Fill = Callable[..., SearchEngine]
