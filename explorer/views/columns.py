@@ -493,10 +493,12 @@ def select_columns(
     *,
     tags: Sequence[str] = (),
     text: str = "",
+    path: str = "",
     undocumented: bool = False,
 ) -> "list[Column]":
     """Return the columns that have all these tags or terms, given by name or URN, and a text in
-    their path or description, and if `undocumented` no description."""
+    their path or description, and if `undocumented` no description; with `path` only the column of
+    this field path."""
 
     def is_selected(column: "Column") -> bool:
         labels = [*column.tags, *column.terms]
@@ -509,6 +511,7 @@ def select_columns(
         return (
             all(tag.casefold() in label_texts for tag in tags)
             and text.casefold() in texts
+            and path in ("", column.path.raw)
             and not (undocumented and column.documented)
         )
 

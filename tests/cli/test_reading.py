@@ -352,6 +352,8 @@ def test_columns_are_listed_with_their_tables(shop: Run) -> None:
     assert header.split() == titles
     assert row.split()[:3] == [hit["name"], "hive", "shop.orders"]
     assert shop("search", "--columns", "surrogate", "--urns").out.strip() == hit["urn"]
+    (column,) = shop("schema", hit["urn"], "--json").json["columns"]
+    assert column["path"] == hit["path"]
     why = shop("search", "--columns", "surrogate", "--why").out
     assert "column of shop.orders" in why
     assert "surrogate in its description, tags or terms" in why

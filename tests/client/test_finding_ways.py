@@ -8,7 +8,7 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.records import Suggestion
-from explorer.errors import ServerFault, Superseded
+from explorer.errors import InvalidInput, ServerFault, Superseded
 from explorer.metadata import Urn
 
 ORDERS = Urn.dataset("hive", "db.orders")
@@ -158,3 +158,13 @@ def test_a_broken_answer_says_which_it_was() -> None:
         pytest.raises(ServerFault, match="answer to search"),
     ):
         catalog.search()
+
+
+def test_a_server_that_has_no_columns_as_results_is_named() -> None:
+    server = Server(searchAcrossEntities=found)
+    with (
+        Catalog(transport=server) as catalog,
+        pytest.raises(InvalidInput, match="does not search for columns"),
+    ):
+        catalog.search("email", columns=True)
+    assert "searchColumns" not in server.asked

@@ -305,6 +305,7 @@ Examples
   catalog schema URN --version 1
   catalog schema URN --csv | cut -d, -f1
   catalog search orders --urns | head -1 | catalog schema -
+  catalog search --columns customer email --urns | head -1 | catalog schema -
 
 In JSON and CSV, `path` is the exact field path of a column and `name` its simple form, a.b.c.
 """
@@ -348,7 +349,8 @@ def schema(
     """Show the columns of a dataset as a tree.
 
     Shows the type, key, tags, glossary terms and description of each column. ✎ marks descriptions
-    that were edited in the catalog and replace the ingested ones.
+    that were edited in the catalog and replace the ingested ones. The URN of a column, as search
+    --columns prints it, shows that column alone.
     """
     from explorer.cli.options import read_existing, read_label_names, read_urn
     from explorer.cli.output import show
@@ -357,7 +359,7 @@ def schema(
     from explorer.views.columns import schema_report, select_columns
 
     with target.open() as catalog:
-        urn = read_urn(catalog, urn)
+        urn, path = _split_column(read_urn(catalog, urn))
         if version:
             aspect = catalog.aspect(urn, _SCHEMA_ASPECT, version)
             dataset = Entity(Urn.parse(urn), {_SCHEMA_ASPECT: aspect}, aspect.as_of)
@@ -367,12 +369,23 @@ def schema(
         # Programs are given URNs.
         names = read_label_names(catalog, dataset.schema) if tags or shown_as is None else {}
     columns = select_columns(
-        dataset.schema, names, tags=tags, text=match or "", undocumented=undocumented
+        dataset.schema, names, tags=tags, text=match or "", path=path, undocumented=undocumented
     )
     show(schema_report(dataset, columns, names, version=version or 0), shown_as)
 
 
 _SCHEMA_ASPECT = "schemaMetadata"
+
+
+def _split_column(text: str) -> tuple[str, str]:
+    """Return the URN of the dataset and the field path in the URN of a column; any other URN and no
+    path."""
+    from explorer.metadata.urn import Urn
+
+    urn = Urn.parse(text)
+    if urn.entity_type != "schemaField" or len(urn.parts) < len(("dataset", "path")):
+        return text, ""
+    return urn.parts[0], urn.parts[1]
 
 
 def _require_dataset(entity: "Entity") -> None:

@@ -672,7 +672,7 @@ class SearchView(Vertical, SizeAware):
 
     def run(self, text: str, sort: str = "") -> None:
         """Search for a text in a sort order, and focus the results."""
-        self._sort = sort
+        self._sort, self._lists_columns = sort, False
         self._put(text)
         self.focus_results()
 
