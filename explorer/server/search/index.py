@@ -322,9 +322,15 @@ class SearchIndex:
         if self.meaning is None:
             self._layers.apply(offset, documents, removed_urns)
             return
-        documents, removed_urns = tuple(documents), tuple(removed_urns)
-        self._layers.apply(offset, documents, removed_urns)
-        self.meaning.note((*(document.urn for document in documents), *removed_urns), offset)
+        urns = [*removed_urns]
+
+        def listed() -> Iterator[Document]:
+            for document in documents:
+                urns.append(document.urn)
+                yield document
+
+        self._layers.apply(offset, listed(), tuple(urns))
+        self.meaning.note(urns, offset)
 
     def search(self, query: SearchQuery) -> FoundPage:
         resolved = self._resolve(query)

@@ -47,6 +47,7 @@ LEAST = 0.25
 # What means something alike: the angle to the nearest has a cosine of at least `_LEAST_COSINE`, of
 # the others at least `_LEAST_OF_NEAREST` of that.
 _MOST_ALIKE = 20
+_READ_AT_ONCE = 30
 _LEAST_COSINE = 0.3
 _LEAST_OF_NEAREST = 0.5
 _RANKS_ADDED = 5
@@ -250,8 +251,15 @@ def add_alike(
     """Return the documents that have most of the words together with those that mean something
     alike: the `nearest` of the results' documents, each with its cosine; `None` if there are none.
     """
-    documents = _find_documents([urn for urn, _ in nearest], results, step)
-    near = [(urn, cosine) for urn, cosine in nearest if urn in documents][:_MOST_ALIKE]
+    documents: dict[str, FoundDocument] = {}
+    near: list[tuple[str, float]] = []
+    for begin in range(0, len(nearest), _READ_AT_ONCE):
+        part = nearest[begin : begin + _READ_AT_ONCE]
+        if len(near) >= _MOST_ALIKE or part[0][1] < _LEAST_COSINE * _LEAST_OF_NEAREST:
+            break
+        documents |= _find_documents([urn for urn, _ in part], results, step)
+        near += [(urn, cosine) for urn, cosine in part if urn in documents]
+    near = near[:_MOST_ALIKE]
     if not near or near[0][1] < _LEAST_COSINE:
         return loosened
     least = near[0][1] * _LEAST_OF_NEAREST

@@ -42,7 +42,7 @@ def require_model() -> None:
 
 
 class TextModel:
-    """The loaded model, about 60 MB of memory. Thread-safe."""
+    """The loaded model, which takes about 170 MB of memory. Thread-safe."""
 
     def __init__(self) -> None:
         """Load the model, which takes about half a second. Raises `MissingExtra`."""
