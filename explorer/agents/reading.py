@@ -213,7 +213,7 @@ async def search(
             else None,
             "matched": [
                 f"{match.label}: {_excerpt(match.value_label)}"
-                for match in row.matched
+                for match in row.matches
                 if not match.is_name
             ][:3],
         }

@@ -1217,7 +1217,7 @@ def _confirm_deletion(catalog: "Catalog", planned: Sequence[PlannedDeletion]) ->
 def _delete_entity(catalog: "Catalog", urn: str, objects: list[dict[str, Any]]) -> None:
     lifecycle = LifecycleSession(catalog.core, urn)
     deletion = catalog.wait(lifecycle.delete())
-    contents = lifecycle.state.moved
+    contents = lifecycle.state.moved_contents
     objects.append(_deletion_as_json(deletion, deletion.versions, deletion.points, contents))
     note_message(lifecycle)
 

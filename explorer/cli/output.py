@@ -454,11 +454,11 @@ def _print_line(text_line: TextLine, console: Console) -> None:
 
 
 def _print_chain(chain: Chain, console: Console) -> None:
-    lines = [Text(chain.before, "dim")]
+    lines = [Text(chain.start, "dim")]
     for at, step in enumerate(chain.steps):
         text = styled_text(step)
         if at and lines[-1].cell_len + text.cell_len + 1 > console.width:
-            lines.append(Text(" " * (len(chain.before) + 2)) + text)
+            lines.append(Text(" " * (len(chain.start) + 2)) + text)
         else:
             lines[-1] = lines[-1] + Text(" " if at else "") + text
     for line_of_steps in lines:

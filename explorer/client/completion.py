@@ -172,7 +172,7 @@ def suggestions_from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
     """Return search hits as suggestions, grouped by entity type, with the names that matched."""
     suggestions_by_type: dict[str, list[Suggestion]] = {}
     for hit in hits:
-        names = (match.value for match in hit.matched if match.field in _NAMES)
+        names = (match.value for match in hit.matches if match.field in _NAMES)
         entity_type = hit.urn.entity_type
         text = next(names, hit.urn.name)
         suggestions_by_type.setdefault(entity_type, []).append(

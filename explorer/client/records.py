@@ -118,7 +118,7 @@ class Hit:
     """
 
     urn: Urn
-    matched: tuple[Match, ...] = ()
+    matches: tuple[Match, ...] = ()
     score: float | None = None
     reason: str = dataclasses.field(default="", compare=False)
     use: float = dataclasses.field(default=0.0, compare=False)

@@ -342,13 +342,13 @@ def _add_explanation(hit: Hit, explanation: Json) -> Hit:
             weight=_float(weights[at]) if at < len(weights) else None,
             column=_text_or_none(columns[at]) if at < len(columns) else None,
         )
-        for at, match in enumerate(hit.matched)
+        for at, match in enumerate(hit.matches)
     )
     score = _float(explanation.get("score"))
     reason = explanation.get("reason")
     return replace(
         hit,
-        matched=matched,
+        matches=matched,
         score=hit.score if score is None else score,
         reason=reason if isinstance(reason, str) else "",
         use=_float(explanation.get("use")) or 0.0,

@@ -207,7 +207,9 @@ def _column(row: ColumnRow) -> PageState:
         "key": "key" if row.column.is_key else "",
         "text": markdown_line_tree(row.description, _LONG),
         "mark": EDITED if row.is_edited else "",
-        "ingested": markdown_line_tree(row.replaced, _LONG) if row.replaced else [],
+        "ingested": markdown_line_tree(row.replaced_description, _LONG)
+        if row.replaced_description
+        else [],
         "earlier": line(earlier_note(row.column), _LONG),
         "labels": [line(name, 60) for name in (*row.tags, *row.terms)],
     }

@@ -449,13 +449,13 @@ def _cells(row: ResultRow) -> tuple[Cell, ...]:
         Cell(row.first_line, EDITED if row.is_edited else "", markdown=True)
         if row.first_line
         else Cell("no description", tone="quiet"),
-        Cell(_describe_match([match.label for match in row.matched]), tone="quiet"),
+        Cell(_describe_match([match.label for match in row.matches]), tone="quiet"),
     )
 
 
 def _why(row: ResultRow) -> tuple[Cell, ...]:
     weights = [
-        f"{match.field} {match.weight:g}" for match in row.matched if match.weight is not None
+        f"{match.field} {match.weight:g}" for match in row.matches if match.weight is not None
     ]
     return (
         Cell(row.name),

@@ -731,7 +731,7 @@ class DriftChart(ShownChart):
     @property
     def moved(self) -> tuple[Move, ...]:
         """Return the changes above the threshold, largest first."""
-        return tuple(move for move in self.moves if move.moved)
+        return tuple(move for move in self.moves if move.is_over_threshold)
 
     @property
     def columns(self) -> tuple[str, ...]:

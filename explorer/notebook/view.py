@@ -378,8 +378,8 @@ def _draw_part(part: Part) -> str:
             return f"<details>{summary}{''.join(_draw_part(below) for below in inner)}</details>"
         case Difference(lines):
             return _div("".join(map(_diff_line, lines)), _LINES)
-        case Picture(svg, alt, listed=listed):
-            below = _draw_part(Fold("as a list", listed)) if listed else ""
+        case Picture(svg, alt, details=details):
+            below = _draw_part(Fold("as a list", details)) if details else ""
             return _picture(svg, alt) + below
 
 

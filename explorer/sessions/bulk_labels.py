@@ -73,7 +73,7 @@ class BulkStaging:
         counts, every = self.counts, len(self.places or ())
         return LabelChoice.of(
             [label for label, count in counts.items() if count == every],
-            some=[label for label, count in counts.items() if count < every],
+            partial=[label for label, count in counts.items() if count < every],
             single=self.what == "domain",
         )
 
@@ -119,7 +119,7 @@ class BulkLabelSession(LabelSession):
         if self._staging.places is None:
             await self._staging.read(self.catalog)
         now = self._staging.choice()
-        return replace(self.state.choice, some=now.some).rebase(now.current)
+        return replace(self.state.choice, partial=now.partial).rebase(now.current)
 
     async def _save(self) -> None:
         choice = self.state.choice

@@ -17,15 +17,15 @@ from explorer.views.journal import SaveRecord, save_records
 
 @dataclass(frozen=True, slots=True)
 class FeedState(NarrowedState[FeedEntry]):
-    """The changes by others: with `is_care` only those that may make descriptions wrong, with
-    `is_earlier` since the visit before the last one. `more` is how many were made since they were
-    read."""
+    """The changes by others: with `is_care_only` only those that may make descriptions wrong, with
+    `is_earlier` since the visit before the last one. `newer_count` is how many were made since they
+    were read."""
 
     feed: ChangeFeed | None = None
-    is_care: bool = False
+    is_care_only: bool = False
     is_earlier: bool = False
     is_marked: bool = False
-    more: int = 0
+    newer_count: int = 0
 
 
 class FeedSession(NarrowedSession[FeedState]):
@@ -42,7 +42,7 @@ class FeedSession(NarrowedSession[FeedState]):
     async def read_rows(self) -> None:
         """Read the changes."""
         feed = await self._steward.feed(earlier=self.state.is_earlier)
-        await self.show(rows=feed.entries, feed=feed, more=0, is_marked=False)
+        await self.show(rows=feed.entries, feed=feed, newer_count=0, is_marked=False)
 
     def key_of(self, row: FeedEntry) -> Hashable:
         """Return what tells a row from the others."""
@@ -51,7 +51,7 @@ class FeedSession(NarrowedSession[FeedState]):
     def select(self, state: FeedState) -> Sequence[FeedEntry]:
         """Return the rows that match the words, and may need care if only those are listed."""
         entries = entries_with(state.feed, state.words) if state.feed is not None else ()
-        return [entry for entry in entries if entry.needs_care or not state.is_care]
+        return [entry for entry in entries if entry.needs_care or not state.is_care_only]
 
     def why_none(self, state: FeedState) -> str:
         """Return what is said where no row is listed."""
@@ -59,9 +59,9 @@ class FeedSession(NarrowedSession[FeedState]):
         return "No changes since the earlier visit either." if is_none else super().why_none(state)
 
     @action("List only changes that may make descriptions wrong, or all", in_turn=False)
-    async def care(self) -> None:
+    async def toggle_care(self) -> None:
         """List only what needs care, or all."""
-        self.replace(is_care=not self.state.is_care)
+        self.replace(is_care_only=not self.state.is_care_only)
         await self.list_again()
 
     @action(
@@ -85,7 +85,7 @@ class FeedSession(NarrowedSession[FeedState]):
 
     def follow(self, changes: Sized) -> None:
         """Note that there are new changes; the list stays, because it is being read."""
-        self.replace(more=self.state.more + len(changes))
+        self.replace(newer_count=self.state.newer_count + len(changes))
 
     def why_not(self, name: str) -> str:
         """Return why an action is not possible now; empty if it is."""
@@ -93,7 +93,7 @@ class FeedSession(NarrowedSession[FeedState]):
             return self.state.instead
         if name == "mark" and self.state.is_marked:
             return "All changes are marked as read."
-        return self.state.instead if name == "care" and not self.state.rows else ""
+        return self.state.instead if name == "toggle_care" and not self.state.rows else ""
 
 
 @dataclass(frozen=True, slots=True)

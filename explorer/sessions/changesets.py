@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ListedChangeset:
-    """A changeset in a file (`working_copy`), on the server (`shared`), or both.
+    """A changeset in a file (`working_copy`), on the server (`shared_urn`), or both.
 
     `counts` is the number of edits in each state in words, `unsent` the number of decisions that
     the server lacks, `foreign` how one of another catalog is marked, else empty.
@@ -59,7 +59,7 @@ class ListedChangeset:
     at: datetime
     counts: str
     working_copy: StagedChangeset | None = None
-    shared: Urn | None = None
+    shared_urn: Urn | None = None
     unsent: int = 0
     foreign: str = ""
 
@@ -67,11 +67,11 @@ class ListedChangeset:
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
     """What was written of a file or a project: its descriptions, and those of its `labels` with the
-    indexes `added`; others `failed`, with the reasons."""
+    indexes `added_indexes`; others `failed`, with the reasons."""
 
     applied: Applied = field(default_factory=Applied)
     labels: "tuple[ProjectLabel, ...]" = ()
-    added: frozenset[int] = frozenset()
+    added_indexes: frozenset[int] = frozenset()
     failed: tuple[tuple[int, str], ...] = ()
 
 
@@ -119,7 +119,7 @@ class ChangesetsSession(ListSession[ChangesetsState]):
         if can_share:
             queue = await shared_changesets(self.catalog)
             shared = [_server_entry(found, entries.get(found.urn.name)) for found in queue]
-        ids = {entry.shared.name for entry in shared if entry.shared is not None}
+        ids = {entry.shared_urn.name for entry in shared if entry.shared_urn is not None}
         own = [_file_entry(c, foreign.get(c.id, "")) for c in files if c.id not in ids]
         self._show([*shared, *own], can_share=can_share)
 
@@ -130,9 +130,9 @@ class ChangesetsSession(ListSession[ChangesetsState]):
     @action("Review the changeset")
     async def open(self, entry: ListedChangeset) -> StagedChangeset:
         """Return a changeset to review; one of the server is received into a file of its own."""
-        if entry.shared is None and entry.working_copy is not None:
+        if entry.shared_urn is None and entry.working_copy is not None:
             return entry.working_copy
-        return await self.work("fetching the changeset", self.fetch(entry.shared or ""))
+        return await self.work("fetching the changeset", self.fetch(entry.shared_urn or ""))
 
     async def fetch(self, name: str | Urn) -> StagedChangeset:
         """Return the changeset of the server with a URN or id; see `fetch_changeset`."""
@@ -275,8 +275,8 @@ class ChangesetsSession(ListSession[ChangesetsState]):
             if not self.state.can_share:
                 return "This server cannot store changesets; pass on the file."
         if name == "withdraw":
-            return "" if current.shared is not None else "It is not shared."
-        if name != "open" and current.shared is not None:
+            return "" if current.shared_urn is not None else "It is not shared."
+        if name != "open" and current.shared_urn is not None:
             return "It is shared."
         if name == "share" and current.foreign:
             return f"It is {current.foreign}: import it first."
@@ -290,7 +290,7 @@ def _file_entry(changeset: StagedChangeset, foreign: str = "") -> ListedChangese
 
 def _copy_entry(changeset: StagedChangeset, key: str) -> ListedChangeset:
     unsent = len(changeset.unsent(key))
-    return replace(_file_entry(changeset), shared=changeset_urn(changeset.id), unsent=unsent)
+    return replace(_file_entry(changeset), shared_urn=changeset_urn(changeset.id), unsent=unsent)
 
 
 def _server_entry(shared: SharedChangeset, copy: ListedChangeset | None) -> ListedChangeset:

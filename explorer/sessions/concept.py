@@ -29,23 +29,23 @@ _NO_CONCEPT: Final = Concept("", ())
 
 @dataclass(frozen=True, slots=True)
 class ConceptQuestion:
-    """Which columns to show: those named `name`, or those with a glossary term. `at` is the column
-    from which they were asked for."""
+    """Which columns to show: those named `name`, or those with a glossary term. `start` is the
+    column from which they were asked for."""
 
     name: str
     term: str | None = None
-    at: Key | None = None
+    start: Key | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConceptState(ListState[ConceptColumn]):
-    """The columns, the texts that they have with the one that was written here (`own`), the number
-    of the text that is chosen, and the columns that are marked."""
+    """The columns, the texts that they have with the one that was written here (`own_text`), the
+    number of the text that is chosen, and the columns that are marked."""
 
     concept: Concept = _NO_CONCEPT
     variants: tuple[ConceptVariant, ...] = ()
     variant: int = 1
-    own: str = ""
+    own_text: str = ""
     marked: tuple[Key, ...] = ()
 
     @property
@@ -66,7 +66,7 @@ class ConceptSession(ListSession[ConceptState]):
         self, catalog: AsyncCatalog, question: ConceptQuestion, find_drafts: Callable[[], Drafts]
     ) -> None:
         state = ConceptState(concept=Concept(question.name, ()))
-        super().__init__(catalog, state, question.at)
+        super().__init__(catalog, state, question.start)
         self._question = question
         self._find_drafts = find_drafts
         self._steward = AsyncStewardship(catalog)
@@ -77,7 +77,7 @@ class ConceptSession(ListSession[ConceptState]):
         name, term = self._question.name, self._question.term
         read = self._steward.concept if term is None else self._steward.term_concept
         concept = await read(term or name, progress=self.tell_read("reading columns"))
-        own = self.state.own
+        own = self.state.own_text
         if not self._is_draft_read:
             drafts = await asyncio.to_thread(self._find_drafts)
             draft = await asyncio.to_thread(drafts.read, _DRAFT, self._draft_name)
@@ -95,7 +95,7 @@ class ConceptSession(ListSession[ConceptState]):
 
     def choose(self, number: int) -> None:
         """Choose the text with a number."""
-        self._show_texts(self.state.own, number)
+        self._show_texts(self.state.own_text, number)
 
     def mark(self, columns: Iterable[ConceptColumn]) -> None:
         """Mark columns; where they are all marked, unmark them."""
@@ -167,4 +167,4 @@ class ConceptSession(ListSession[ConceptState]):
         numbers = [variant.number for variant in variants if variant.text]
         if number not in numbers:
             number = next(iter(numbers), 1)
-        self.replace(own=own, variants=variants, variant=number)
+        self.replace(own_text=own, variants=variants, variant=number)

@@ -158,7 +158,7 @@ class ProjectSession(NarrowedSession[ProjectState]):
             comparison=None,
             plan=None,
             is_reading=True,
-            at=0,
+            cursor=0,
         )
         await self.read()
 

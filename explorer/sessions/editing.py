@@ -179,7 +179,7 @@ class TextDrafts:
         self._kept: dict[Key, Draft] = {}
 
     @property
-    def kept(self) -> dict[Key, Draft]:
+    def stored_drafts(self) -> dict[Key, Draft]:
         """Return the drafts that were read or written here last, and not deleted here."""
         return dict(self._kept)
 
@@ -254,8 +254,8 @@ class Save:
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A save that the server did not acknowledge; its text is a draft. `reason` is a sentence, and
-    `theirs` the text that somebody else saved, if that is the reason; with the URN of its `author`
-    and its time `at`, if the server reports them.
+    `their_text` the text that somebody else saved, if that is the reason; with the URN of its
+    `author` and its time `their_time`, if the server reports them.
 
     `server_text` is the last known edited text on the server, `base` the one that the writer
     started from, which a further save replaces.
@@ -265,9 +265,9 @@ class Failure:
     reason: str
     server_text: str
     base: str
-    theirs: str | None = None
+    their_text: str | None = None
     author: str | None = None
-    at: datetime | None = None
+    their_time: datetime | None = None
 
 
 def save_sentence(save: Save, failure: Failure | None, urn: Urn | None) -> str:
@@ -609,7 +609,7 @@ class EditSession(Session[EditState]):
         """Go on with the draft of the open text, if there is one: of an earlier program, of another
         one, or of a save that failed."""
         opening, target = self._opening, self.text.target
-        last, draft = self._drafts.kept.get(target.key), None
+        last, draft = self._drafts.stored_drafts.get(target.key), None
         try:
             draft = await self._drafts.read(target)
         finally:
@@ -632,7 +632,7 @@ class EditSession(Session[EditState]):
 
     def is_kept(self, typed: str, key: Key) -> bool:
         """Return whether a text is on disk as it is typed."""
-        text, draft = self._text_of(key), self._drafts.kept.get(key)
+        text, draft = self._text_of(key), self._drafts.stored_drafts.get(key)
         if draft is None or self.saves.pending(key) is not None:
             return False
         return (draft.base, draft.text) == (text.base, typed) == (text.base, text.text)

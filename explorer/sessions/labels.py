@@ -76,32 +76,32 @@ _REFUSALS: Final = (InvalidInput, NotFound, ServerFault)
 class LabelChoice:
     """A choice of labels as texts: URNs, for owners with the ownership type after a space.
 
-    `current` is what the server has, `fixed` what comes from the ingested schema and cannot be
+    `current` is what the server has, `ingested` what comes from the ingested schema and cannot be
     removed here. If `single`, at most one label is chosen. `new` labels are created first. For
-    several items `current` is what all of them have, `some` what only some have; of these, those in
-    `to_remove` are to be removed.
+    several items `current` is what all of them have, `partial` what only some have; of these, those
+    in `to_remove` are to be removed.
     """
 
     current: tuple[str, ...] = ()
-    fixed: tuple[str, ...] = ()
+    ingested: tuple[str, ...] = ()
     single: bool = False
     selection: tuple[str, ...] = ()
     new: frozenset[str] = frozenset()
-    some: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
     to_remove: frozenset[str] = frozenset()
 
     @classmethod
     def of(
         cls,
         current: Sequence[str] = (),
-        fixed: Sequence[str] = (),
-        some: Sequence[str] = (),
+        ingested: Sequence[str] = (),
+        partial: Sequence[str] = (),
         *,
         single: bool = False,
     ) -> "LabelChoice":
         """Return the choice of what there is."""
         current_labels = tuple(current)
-        return cls(current_labels, tuple(fixed), single, current_labels, some=tuple(some))
+        return cls(current_labels, tuple(ingested), single, current_labels, partial=tuple(partial))
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class LabelChoice:
     def removed(self) -> tuple[str, ...]:
         """The labels to remove."""
         deselected = (label for label in self.current if label not in self.selection)
-        return (*deselected, *(label for label in self.some if label in self.to_remove))
+        return (*deselected, *(label for label in self.partial if label in self.to_remove))
 
     @property
     def is_changed(self) -> bool:
@@ -120,9 +120,9 @@ class LabelChoice:
         return bool(self.added or self.removed)
 
     @property
-    def concerned(self) -> tuple[str, ...]:
+    def all_labels(self) -> tuple[str, ...]:
         """Every label that is present or chosen."""
-        return tuple(dict.fromkeys((*self.fixed, *self.current, *self.some, *self.selection)))
+        return tuple(dict.fromkeys((*self.ingested, *self.current, *self.partial, *self.selection)))
 
     def mark(self, label: str) -> LabelMark:
         """Return the present and the chosen state of a label."""
@@ -130,9 +130,9 @@ class LabelChoice:
             return "on" if label in self.current else "added"
         if label in self.current or label in self.to_remove:
             return "removed"
-        if label in self.some:
+        if label in self.partial:
             return "some"
-        return "fixed" if label in self.fixed else "off"
+        return "fixed" if label in self.ingested else "off"
 
     def toggle(self, label: str) -> "LabelChoice":
         """Return the choice with a label added or removed; the same one where that is not possible.
@@ -142,11 +142,11 @@ class LabelChoice:
                 self,
                 selection=tuple(chosen for chosen in self.selection if chosen != label),
                 new=self.new - {label},
-                to_remove=self.to_remove | ({label} & {*self.some}),
+                to_remove=self.to_remove | ({label} & {*self.partial}),
             )
         if label in self.to_remove:
             return replace(self, to_remove=self.to_remove - {label})
-        if label in self.fixed and label not in self.current:
+        if label in self.ingested and label not in self.current:
             return self
         if self.single:
             return replace(self, selection=(label,), to_remove=frozenset())
@@ -373,7 +373,7 @@ class LabelSession(Session[LabelState]):
         choice, offered = await asyncio.gather(self._read_choice(), self._find(""))
         if self.kind == "owners":
             self._ownerships = await self._read_ownerships()
-        labels = [owner_and_type(label) for label in choice.concerned]
+        labels = [owner_and_type(label) for label in choice.all_labels]
         kinds = [kind for _, kind in labels if kind.startswith("urn:")]
         await self._read_offers([urn for urn, _ in labels])
         await self._read_offers([*kinds, *self._ownerships])
@@ -382,7 +382,7 @@ class LabelSession(Session[LabelState]):
 
     async def _read_choice(self) -> LabelChoice:
         now = await read_labels(self.catalog, self.target, self.kind)
-        return replace(self.state.choice, fixed=now.fixed).rebase(now.current)
+        return replace(self.state.choice, ingested=now.ingested).rebase(now.current)
 
     @action("Find labels", in_turn=False, supersedes={"find"})
     async def find(self, text: str) -> None:
@@ -551,7 +551,7 @@ class LabelSession(Session[LabelState]):
     def _rows(self, state: LabelState) -> tuple[LabelRow, ...]:
         """Return the rows: without a text the present and chosen labels, then what was found."""
         offered, choice = state.offered, state.choice
-        labels = [] if offered.text else list(choice.concerned)
+        labels = [] if offered.text else list(choice.all_labels)
         for offer in offered.offers:
             labels += self._labels_of(offer.urn, state)
         rows = [self._row(label, state) for label in dict.fromkeys(labels)]
@@ -561,7 +561,7 @@ class LabelSession(Session[LabelState]):
         """Return the labels of a found entity: for an owner one for every ownership type in use."""
         if self.kind != "owners":
             return [urn]
-        labels = [label for label in state.choice.concerned if owner_and_type(label)[0] == urn]
+        labels = [label for label in state.choice.all_labels if owner_and_type(label)[0] == urn]
         return [*labels, f"{urn} {state.ownership}"]
 
     def _row(self, label: str, state: LabelState) -> LabelRow:

@@ -135,14 +135,14 @@ def moved_words(contents: MovedContents) -> str:
 @dataclass(frozen=True, slots=True)
 class LifecycleState(SessionState):
     """The deprecation that the server has, as far as it was read, and what refers to the entity:
-    None before that is read, and if it cannot be; `is_read` tells these apart. `moved` is what was
-    moved out of it before it was deleted."""
+    None before that is read, and if it cannot be; `is_read` tells these apart. `moved_contents` is
+    what was moved out of it before it was deleted."""
 
-    stored: DeprecationFields = _NOT_DEPRECATED
+    deprecation: DeprecationFields = _NOT_DEPRECATED
     edges: "Edges | None" = None
     impact: "Impact | None" = None
     is_read: bool = False
-    moved: MovedContents = _NOTHING_MOVED
+    moved_contents: MovedContents = _NOTHING_MOVED
 
 
 class LifecycleSession(Session[LifecycleState]):
@@ -157,7 +157,7 @@ class LifecycleSession(Session[LifecycleState]):
     ) -> None:
         self.urn = Urn.parse(urn)
         self.name = line(name or self.urn.name)
-        super().__init__(catalog, LifecycleState(stored=stored))
+        super().__init__(catalog, LifecycleState(deprecation=stored))
 
     async def read_references(self) -> None:
         """Read what refers to the entity and what depends on it, one after the other."""
@@ -239,7 +239,9 @@ class LifecycleSession(Session[LifecycleState]):
     async def delete(self) -> "Deletion":
         """Delete the entity; nothing brings it back. What is in a glossary group or domain is moved
         out before. See `Catalog.delete` and `Catalog.move_contents`."""
-        self.replace(moved=await self._write("delete", self.catalog.move_contents(self.urn)))
+        self.replace(
+            moved_contents=await self._write("delete", self.catalog.move_contents(self.urn))
+        )
         deletion = await self._write("delete", self.catalog.delete(self.urn))
         points = counted(deletion.points, "time series point")
         counts = f"{counted(deletion.versions, 'version')}, {points}"
@@ -247,8 +249,8 @@ class LifecycleSession(Session[LifecycleState]):
         if deletion.reference_count:
             references = counted(deletion.reference_count, "reference")
             kept = f" Kept: {references} from other entities."
-        if self.state.moved.urns:
-            kept += f" What was in it is moved to {moved_words(self.state.moved)}."
+        if self.state.moved_contents.urns:
+            kept += f" What was in it is moved to {moved_words(self.state.moved_contents)}."
         self.say(f"{self.name} is deleted permanently: {counts}.{kept}")
         return deletion
 
@@ -266,7 +268,7 @@ class LifecycleSession(Session[LifecycleState]):
             return await self.work("writing", writing)
         except TextConflict as conflict:
             entity = await self.catalog.entity(self.urn, (_ASPECT,))
-            self.replace(stored=DeprecationFields.of(entity))
+            self.replace(deprecation=DeprecationFields.of(entity))
             raise Conflict(
                 "somebody else changed the deprecation meanwhile; nothing was written: save again "
                 "to replace it with yours"

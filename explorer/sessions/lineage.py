@@ -347,21 +347,21 @@ class ColumnChoices:
 class LineageState(SessionState):
     """The lineage as it is walked.
 
-    `known` is everything read, `graph` what of it matches the filter, and `hood` what is drawn of
-    that. `reading` is over while they are those of `query`. `at` is the node that the session led
-    to. `further` is how many nodes one hop more has, where it was left out for lack of room.
-    `columns` are those that `hood` is drawn with, and what they are. `label_names` are of owners
-    and domains, by URN.
+    `full_graph` is everything read, `graph` what of it matches the filter, and `hood` what is drawn
+    of that. `reading` is over while they are those of `query`. `current_node` is the node that the
+    session led to. `further_count` is how many nodes one hop more has, where it was left out for
+    lack of room. `columns` are those that `hood` is drawn with, and what they are. `label_names`
+    are of owners and domains, by URN.
     """
 
     name: str = ""
     query: LineageQuery | None = None
     reading: Literal["under way", "over", "failed"] = "under way"
-    known: "nx.DiGraph | None" = None
+    full_graph: "nx.DiGraph | None" = None
     graph: "nx.DiGraph | None" = None
     hood: Neighbourhood | None = None
-    at: str = ""
-    further: int = 0
+    current_node: str = ""
+    further_count: int = 0
     filter: str = ""
     without: frozenset[tuple[str, str]] = frozenset()
     path_edges: frozenset[Edge] = frozenset()
@@ -393,11 +393,11 @@ class LineageState(SessionState):
     @property
     def truncated(self) -> str | None:
         """Why it is incomplete, in words; None if it is complete up to the hops."""
-        return self.known.graph["truncated"] if self.known is not None else None
+        return self.full_graph.graph["truncated"] if self.full_graph is not None else None
 
     def attributes_of(self, node: str) -> Mapping[str, Any]:
         """Return what is known of a node."""
-        for graph in (self.graph, self.known):
+        for graph in (self.graph, self.full_graph):
             if graph is not None and node in graph:
                 attributes: Mapping[str, Any] = graph.nodes[node]
                 return attributes
@@ -448,7 +448,13 @@ class LineageSession(Session[LineageState]):
         old = self.state
         state = LineageState(name=name, query=query, label_names=old.label_names, back=old.back)
         if self._explores:
-            state = replace(state, known=old.known, hood=old.hood, at=old.at, without=old.without)
+            state = replace(
+                state,
+                full_graph=old.full_graph,
+                hood=old.hood,
+                current_node=old.current_node,
+                without=old.without,
+            )
         self._state = state
         self.replace()
 
@@ -466,7 +472,9 @@ class LineageSession(Session[LineageState]):
     def forget_read(self) -> None:
         """Have `read` read again what was read before."""
         self._is_read = False
-        self.replace(known=self.state.known if self._explores else None, reading="under way")
+        self.replace(
+            full_graph=self.state.full_graph if self._explores else None, reading="under way"
+        )
 
     @action("Read the lineage, and draw it", supersedes=_DRAWING)
     async def read(self) -> None:
@@ -501,7 +509,7 @@ class LineageSession(Session[LineageState]):
         """Read another extent, number of hops, or column."""
         query.check()
         if query != self.state.query or self.state.reading == "failed":
-            self.replace(query=query, further=0)
+            self.replace(query=query, further_count=0)
             self.forget_read()
             await self.read()
 
@@ -560,7 +568,7 @@ class LineageSession(Session[LineageState]):
         self._detailed.update(node for node, text in nodes if text is not None)
         known_graph = self._absorb(graph, graph.graph["direction"], graph.graph["hops"])
         self._is_read = True
-        self.replace(known=known_graph, reading="over", at=str(graph.graph["root"]))
+        self.replace(full_graph=known_graph, reading="over", current_node=str(graph.graph["root"]))
         await self._draw()
 
     @action("Show more neighbours, or the usual number", in_turn=False)
@@ -576,7 +584,7 @@ class LineageSession(Session[LineageState]):
         if not hidden and not any(reset):
             self.say(f"Nothing around {hood.nodes[node].name} is hidden.")
             return
-        self.replace(at=node)
+        self.replace(current_node=node)
         await self.draw()
 
     @action("Show the neighbours of an entity on one side", supersedes=())
@@ -598,13 +606,13 @@ class LineageSession(Session[LineageState]):
         self._expanded.pop((node, side), None)
         await self._draw()
         if self.state.hood is not None and self._looked_at not in self.state.hood.nodes:
-            self.replace(at=node)
+            self.replace(current_node=node)
 
     @action("Look at an entity", supersedes=("look_at",))
     async def look_at(self, node: str) -> None:
         """Read the neighbours of the node that is looked at, so that they can be counted."""
         self._looked_at = node
-        query, known_graph = self.state.query, self.state.known
+        query, known_graph = self.state.query, self.state.full_graph
         if (
             query is None
             or known_graph is None
@@ -652,7 +660,7 @@ class LineageSession(Session[LineageState]):
     @action("Draw the columns that a column is made from and feeds", supersedes=_COLUMNS)
     async def follow_column(self, urn: Urn, column: str) -> None:
         """Draw the lineage of a column in the boxes of the tables."""
-        query, known_graph = self.state.query, self.state.known
+        query, known_graph = self.state.query, self.state.full_graph
         if query is None:
             return
         reached = (
@@ -704,7 +712,7 @@ class LineageSession(Session[LineageState]):
     async def show_paths(self, source: str, node: LineageNode, between: str) -> None:
         """Draw all shortest paths from one node to another; `between` names the ends in a sentence.
         Those between columns go as far as the lineage that was read."""
-        query, known_graph = self.state.query, self.state.known
+        query, known_graph = self.state.query, self.state.full_graph
         if query is None or known_graph is None:
             return
         names: dict[str, str] = {}
@@ -716,7 +724,7 @@ class LineageSession(Session[LineageState]):
             names = {urn: attributes["name"] for urn, attributes in view.nodes.items()}
         if paths.node_paths:
             self._path_names = names
-            self.replace(path_edges=path_edges(paths), at=node.id)
+            self.replace(path_edges=path_edges(paths), current_node=node.id)
             await self._draw()
         self.say(_describe_paths(paths, between, names.get(node.id, node.name)))
 
@@ -735,7 +743,7 @@ class LineageSession(Session[LineageState]):
         self.replace(impact=await read_impact(self.catalog, urn, column, name=name))
 
     async def _draw(self, further: int = 0) -> None:
-        query, known_graph = self.state.query, self.state.known
+        query, known_graph = self.state.query, self.state.full_graph
         if query is None:
             return
         if known_graph is None or not self._is_read:
@@ -771,13 +779,17 @@ class LineageSession(Session[LineageState]):
         if self._explores:
             self._show_usual()
         self._is_read = True
-        self.replace(known=known_graph, at=root if self._explores else self.state.at, **cleared)
+        self.replace(
+            full_graph=known_graph,
+            current_node=root if self._explores else self.state.current_node,
+            **cleared,
+        )
         return known_graph
 
     async def _read_neighbours(self, node: str, extent: "Extent") -> None:
         query = LineageQuery(Urn.parse(node), extent, 1)
         graph = await read_graph(self.catalog, query, _MOST_READ)
-        self.replace(known=self._absorb(graph, extent, 1))
+        self.replace(full_graph=self._absorb(graph, extent, 1))
 
     def _knows(self, node: str, sides: Iterable[Flow]) -> bool:
         """Return whether all neighbours of a node on these sides were read."""
@@ -790,7 +802,7 @@ class LineageSession(Session[LineageState]):
     def _absorb(self, graph: "nx.DiGraph", extent: "Extent", hops: int) -> "nx.DiGraph":
         """Return what is known after a graph was read up to `hops` from its root. Graphs of those
         who explore are never changed, so that any thread can read one."""
-        query, known_graph = self.state.query, self.state.known
+        query, known_graph = self.state.query, self.state.full_graph
         if not self._explores or query is None:
             self._detailed.clear()
             return graph
@@ -869,8 +881,8 @@ class LineageSession(Session[LineageState]):
 
         graph, hood = await asyncio.to_thread(choose)
         has_more = len(hood.chosen) >= self._most and len(known) > len(hood.chosen)
-        changes = {"known": known, "graph": graph, "hood": hood, "has_more": has_more}
-        self.replace(further=further or self.state.further, **changes)
+        changes = {"full_graph": known, "graph": graph, "hood": hood, "has_more": has_more}
+        self.replace(further_count=further or self.state.further_count, **changes)
 
 
 def _measure(graph: "nx.DiGraph", root: str) -> None:

@@ -21,7 +21,7 @@ _PAUSE_SECONDS: Final = 0.1
 @dataclass(frozen=True, slots=True)
 class ListState(SessionState, Generic[RowT]):
     """What a list shows: `rows` are all that were read, `listed` those that are shown of them, and
-    `at` is the place of the one looked at.
+    `cursor` is the place of the one looked at.
 
     `instead` is said in place of rows: what is being read while it `is_reading`, else why there are
     none. `failure` is why they could not be read.
@@ -29,7 +29,7 @@ class ListState(SessionState, Generic[RowT]):
 
     rows: Sequence[RowT] = ()
     listed: Sequence[RowT] = ()
-    at: int = 0
+    cursor: int = 0
     is_reading: bool = True
     instead: str = ""
     failure: CatalogError | None = None
@@ -37,7 +37,7 @@ class ListState(SessionState, Generic[RowT]):
     @property
     def current(self) -> RowT | None:
         """The row looked at."""
-        return self.listed[self.at] if self.at < len(self.listed) else None
+        return self.listed[self.cursor] if self.cursor < len(self.listed) else None
 
 
 ListStateT = TypeVar("ListStateT", bound=ListState[Any])
@@ -89,22 +89,27 @@ class ListSession(Session[ListStateT], Generic[ListStateT]):
         """Look at the row at a place of the list."""
         if at < len(self.state.listed):
             self._key = self.key_of(self.state.listed[at])
-        if at != self.state.at:
-            self.replace(at=at)
+        if at != self.state.cursor:
+            self.replace(cursor=at)
 
     def look_for(self, key: Hashable) -> None:
         """Look at the row with a key, if it is listed."""
-        self.look_at(self._place(self.state.listed, key, self.state.at))
+        self.look_at(self._place(self.state.listed, key, self.state.cursor))
 
     def put(self, listed: Sequence[Any], **changes: Any) -> None:
         """List rows, and replace other fields of the state. The same row is looked at; where it is
         not listed any more, the one at its place, or at the place `at`."""
         state = replace(self.state, **{"is_reading": False, **changes})
-        at = self._place(listed, self._key, max(min(state.at, len(listed) - 1), 0))
+        at = self._place(listed, self._key, max(min(state.cursor, len(listed) - 1), 0))
         if listed:
             self._key = self.key_of(listed[at])
         instead = state.instead if state.is_reading else self.why_none(state)
-        changes |= {"is_reading": state.is_reading, "listed": listed, "at": at, "instead": instead}
+        changes |= {
+            "is_reading": state.is_reading,
+            "listed": listed,
+            "cursor": at,
+            "instead": instead,
+        }
         self.replace(**changes)
 
     def _place(self, listed: Sequence[Any], key: Hashable, otherwise: int) -> int:
@@ -159,7 +164,7 @@ class NarrowedSession(ListSession[NarrowedStateT], Generic[NarrowedStateT]):
     async def list_again(self) -> None:
         """List the rows that match. What is read for the first time is listed once it is read."""
         if self.state.rows:
-            await self.show(at=0)
+            await self.show(cursor=0)
 
     async def show(self, **changes: Any) -> None:
         """Replace fields of the state, and list the rows that match, after the listing that is
@@ -221,5 +226,5 @@ class DatasetSession(ListSession[DatasetStateT], Generic[DatasetStateT]):
     async def ask(self, question: DatasetQuestion) -> None:
         """Read the list of another question."""
         self._key = None
-        self.put((), question=question, at=0, is_reading=True)
+        self.put((), question=question, cursor=0, is_reading=True)
         await self.read()

@@ -185,12 +185,12 @@ class Results:
 class SearchState(SessionState):
     """A search. `query` is the one asked last, `results` are what is shown, which may be those of
     an earlier one: while another runs, where its conditions have a `fault`, and where it failed,
-    which is the message then. `held` are results without a hit, for which others are not given up
-    while somebody types."""
+    which is the message then. `results_held_back` are results without a hit, for which others are
+    not given up while somebody types."""
 
     query: Query = field(default_factory=Query)
     results: Results | None = None
-    held: Results | None = None
+    results_held_back: Results | None = None
     is_searching: bool = False
     fault: FilterSyntax | None = None
 
@@ -266,14 +266,16 @@ class SearchSession(Session[SearchState]):
         typed, at the place `cursor` of the text, an empty answer replaces no results.
         """
         task = self._search_task = asyncio.current_task()
-        self.replace(query=query, is_searching=True, held=None, message=None)
+        self.replace(query=query, is_searching=True, results_held_back=None, message=None)
         try:
             if is_typed:
                 await asyncio.sleep(TYPING_PAUSE_SECONDS)
             results = await self._read(query)
             is_within = cursor is not None and results.question.run_at(cursor) is not None
             is_held = is_within and not results.total and self.state.results is not None
-            self.replace(is_searching=False, **{"held" if is_held else "results": results})
+            self.replace(
+                is_searching=False, **{"results_held_back" if is_held else "results": results}
+            )
         except FilterSyntax as fault:
             self.replace(fault=fault, is_searching=False)
             raise
@@ -281,9 +283,11 @@ class SearchSession(Session[SearchState]):
             if self._search_task is task and self.state.is_searching:
                 self.replace(is_searching=False)
 
-    def show_held(self) -> None:
+    def show_held_back(self) -> None:
         """Show the results that were held back."""
-        self.replace(results=self.state.held or self.state.results, held=None)
+        self.replace(
+            results=self.state.results_held_back or self.state.results, results_held_back=None
+        )
 
     async def _read(self, query: Query) -> Results:
         catalog, registry = self.catalog, self.catalog.registry

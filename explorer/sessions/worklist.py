@@ -53,14 +53,14 @@ class WorklistState(DatasetState[Item]):
     documented here."""
 
     worklist: Worklist = _EMPTY
-    written: int = 0
+    written_count: int = 0
 
     @property
     def progress(self) -> str:
         """The numbers of remaining and documented items, in words."""
         if not self.worklist.datasets:
             return NO_DATASET
-        written = f", {self.written:,} written" if self.written else ""
+        written = f", {self.written_count:,} written" if self.written_count else ""
         return f"{self.worklist.total:,} left{written}"
 
 
@@ -204,7 +204,7 @@ class WorklistSession(DatasetSession[WorklistState]):
         total = whole.total - len(self._written | self._removed)
         worklist = replace(whole, items=items, total=total)
         written = len(self._written)
-        self.put(items, rows=whole.items, worklist=worklist, written=written, **changes)
+        self.put(items, rows=whole.items, worklist=worklist, written_count=written, **changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ class CoverageSession(DatasetSession[CoverageState]):
     async def group(self, by: Grouping) -> None:
         """Count by other groups."""
         self._key = None
-        self.put((), by=by, coverage=None, trend=None, at=0, is_reading=True)
+        self.put((), by=by, coverage=None, trend=None, cursor=0, is_reading=True)
         await self.read()
 
     @action("Show how the coverage changed over time", in_turn=False, supersedes=("show_trend",))

@@ -279,13 +279,13 @@ class DraftingFailure:
 class DraftingOutcome:
     """The result of drafting: edits to stage in the order requested, and failures.
 
-    `left` is the number that was not requested because of a limit. `changeset` is where the edits
-    were staged.
+    `beyond_limit` is the number that was not requested because of a limit. `changeset` is where the
+    edits were staged.
     """
 
     edits: tuple[StagedEdit, ...] = ()
     failures: tuple[DraftingFailure, ...] = ()
-    left: int = 0
+    beyond_limit: int = 0
     changeset: StagedChangeset | None = None
 
 

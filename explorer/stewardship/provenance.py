@@ -102,12 +102,12 @@ class PropagatedText:
 class PropagatedOutcome:
     """The result of an operation on propagated descriptions.
 
-    `done` were changed, `left` were not because of their state, `failed` were refused, with
+    `updated` were changed, `skipped` were not because of their state, `failed` were refused, with
     reasons.
     """
 
-    done: tuple[PropagatedText, ...] = ()
-    left: tuple[PropagatedText, ...] = ()
+    updated: tuple[PropagatedText, ...] = ()
+    skipped: tuple[PropagatedText, ...] = ()
     failed: tuple[tuple[PropagatedText, str], ...] = ()
 
 
@@ -262,7 +262,7 @@ async def take_back_propagated(
     with one_save():
         outcome = await _each(texts, take_back)
         tables: dict[str, list[PropagatedText]] = {}
-        for text in outcome.done:
+        for text in outcome.updated:
             if text.is_written:
                 tables.setdefault(text.urn, []).append(text)
         for urn, table in tables.items():

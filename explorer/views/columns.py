@@ -138,7 +138,7 @@ class ColumnRow:
         return earlier_words(self.column)
 
     @property
-    def replaced(self) -> str:
+    def replaced_description(self) -> str:
         """The ingested description that was replaced by an edited one; empty if there is none."""
         ingested = (self.column.ingested or "").strip()
         return ingested if self.is_edited and ingested != self.description else ""
@@ -148,13 +148,13 @@ class ColumnRow:
 class ShownColumn:
     """A column that is shown.
 
-    One that is not `wanted` is shown only because of its children; one that is `flat` is shown
+    One that is not `is_match` is shown only because of its children; one that is `is_flat` is shown
     without its parents.
     """
 
     column: "Column"
-    wanted: bool = True
-    flat: bool = False
+    is_match: bool = True
+    is_flat: bool = False
 
 
 def column_row(
@@ -165,7 +165,7 @@ def column_row(
 ) -> ColumnRow:
     """Return the row of a column; `flat` as in `ShownColumn`."""
     if not isinstance(row_column, ShownColumn):
-        row_column = ShownColumn(row_column, flat=flat)
+        row_column = ShownColumn(row_column, is_flat=flat)
     column, measured = row_column.column, knowledge.measured
     path = column.path.raw
     foreign, profile = knowledge.foreign.get(path), measured.profiles.get(path)
@@ -180,8 +180,8 @@ def column_row(
 
     return ColumnRow(
         column,
-        column.path.simple if row_column.flat else column.name,
-        0 if row_column.flat else column.depth,
+        column.path.simple if row_column.is_flat else column.name,
+        0 if row_column.is_flat else column.depth,
         names(column.tags),
         names(column.terms),
         f"{names([foreign.dataset])[0]}.{foreign.column}".rstrip(".") if foreign else "",
@@ -193,7 +193,7 @@ def column_row(
         change,
         next(iter(names(urn for urn in actor if urn.name != _UNKNOWN_ACTOR)), ""),
         path in knowledge.drafts,
-        row_column.wanted,
+        row_column.is_match,
     )
 
 
@@ -359,7 +359,7 @@ def by_use(
     """Return the columns, most used first, equally used ones in schema order."""
     places = range(len(columns)) if chosen is None else sorted(chosen)
     ranked = sorted(places, key=lambda at: (-counts.get(columns[at].path.raw, 0), at))
-    return [ShownColumn(columns[at], flat=True) for at in ranked]
+    return [ShownColumn(columns[at], is_flat=True) for at in ranked]
 
 
 COLUMN_STATES: "Final[Mapping[str, Callable[[Column], bool]]]" = {
@@ -568,7 +568,9 @@ def page_columns(schema: "Schema") -> Table:
         TableColumn("description", read=described_line, folds=True),
         TableColumn(
             "replaced",
-            read=lambda row: f"from ingestion: {row.replaced}" if row.replaced else "",
+            read=lambda row: (
+                f"from ingestion: {row.replaced_description}" if row.replaced_description else ""
+            ),
             is_below=True,
             folds=True,
             style="dim",

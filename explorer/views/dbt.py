@@ -368,7 +368,7 @@ class DbtLabelOutcome:
     reasons."""
 
     labels: "tuple[ProjectLabel, ...]"
-    added: frozenset[int] = frozenset()
+    added_indexes: frozenset[int] = frozenset()
     failed: tuple[tuple[int, str], ...] = ()
 
 
@@ -385,7 +385,7 @@ def import_report(
                 "column": label.column,
                 "property": label.property,
                 "label": label.label,
-                "added": at in labels.added,
+                "added": at in labels.added_indexes,
                 "error": failed.get(at),
             }
             for at, label in enumerate(labels.labels)
@@ -398,7 +398,7 @@ def import_report(
             *_label_place(label), f"  {label.property}  ", (f"+{Urn.label(label.label)}", "green")
         )
         for at, label in enumerate(labels.labels)
-        if at not in failed and (outcome.dry_run or at in labels.added)
+        if at not in failed and (outcome.dry_run or at in labels.added_indexes)
     ]
     refusals = [
         text_line("not written: ", *_label_place(label), f"  {label.property}: {failed[at]}")

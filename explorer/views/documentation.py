@@ -37,7 +37,7 @@ class FileOutcome:
     dry_run: bool
 
     @property
-    def left(self) -> "tuple[Change, ...]":
+    def unapplied(self) -> "tuple[Change, ...]":
         """The changes that were not applied, in the order of the file, with the reasons."""
         done_ids = {id(change) for change, _ in self.applied.done}
         if self.dry_run:
@@ -54,7 +54,7 @@ class FileOutcome:
     @property
     def fails(self) -> bool:
         """Whether a change that needs action was not applied."""
-        return any(change.kind not in _HARMLESS for change in self.left)
+        return any(change.kind not in _HARMLESS for change in self.unapplied)
 
 
 def changes_report(changeset: "Changeset", file: str = "") -> Report:
@@ -188,6 +188,6 @@ def _outcome_notes(outcome: FileOutcome, report: Path | None) -> Iterator[str]:
     else:
         yield f"{len(outcome.applied.done):,} of {changes} written"
     if report is not None:
-        yield f"{len(outcome.left):,} not applied, listed in {report}"
+        yield f"{len(outcome.unapplied):,} not applied, listed in {report}"
     elif outcome.fails:
         yield "to save the lines that were not applied, give --report FILE"

@@ -79,14 +79,14 @@ def run_of(run_id: str | None) -> str:
 class VersionStep:
     """A version of an aspect and what it changed compared with the one before.
 
-    `before` says whether the version before was read, does not exist, is no longer kept by the
-    server, or was not requested; unless it was read, `changes` is `None`.
+    `previous_version` says whether the version before was read, does not exist, is no longer kept
+    by the server, or was not requested; unless it was read, `changes` is `None`.
     """
 
     aspect: str
     version: "Version"
     changes: tuple[ValueChange, ...] | None
-    before: Literal["read", "none", "not kept", "not read"] = "read"
+    previous_version: Literal["read", "none", "not kept", "not read"] = "read"
 
     @property
     def label(self) -> str:
@@ -102,7 +102,7 @@ class VersionStep:
     @property
     def summary(self) -> str:
         """What the version changed, in a few words; not cleaned for display."""
-        match self.before:
+        match self.previous_version:
             case "read":
                 return summary_of(self.changes or ()) or "nothing changed"
             case "none":
@@ -117,7 +117,7 @@ class VersionStep:
 
         Slow for large aspects: call it in a thread.
         """
-        if self.before == "none":
+        if self.previous_version == "none":
             return value_diff(difference({}, self.version.value))
         return value_diff(self.changes or ())
 
@@ -136,7 +136,7 @@ class AspectHistory:
     total: int | None = None
 
     @property
-    def read(self) -> int:
+    def read_count(self) -> int:
         """The number of versions that were read."""
         return len(self.steps) + (self.oldest is not None)
 
@@ -194,8 +194,8 @@ descriptions of columns, and not of exactly one is it known that it changed."""
 class OldDescription:
     """An earlier description of an entity, or of its column with the field path `path`.
 
-    `now` is the edited description that it would replace, empty if there is none. `written` is when
-    and by whom the earlier one was written.
+    `current_text` is the edited description that it would replace, empty if there is none. `stamp`
+    is when and by whom the earlier one was written.
     """
 
     urn: Urn
@@ -203,8 +203,8 @@ class OldDescription:
     path: str | None
     column: str
     text: str
-    now: str
-    written: AuditStamp | None
+    current_text: str
+    stamp: AuditStamp | None
 
 
 # By the aspects that describe columns, the array of the columns, and where its texts are from.
@@ -223,7 +223,7 @@ def old_description_of_step(entity: "Entity", step: VersionStep) -> OldDescripti
 
     array, origin = _COLUMN_ARRAYS[step.aspect]
     version = step.version
-    changes = difference({}, version.value) if step.before == "none" else step.changes
+    changes = difference({}, version.value) if step.previous_version == "none" else step.changes
     texts: dict[str, tuple[str | None, str | None]] = {}
     for change in changes or ():
         if change.path[0] == array:

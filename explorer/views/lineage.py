@@ -1364,7 +1364,7 @@ class SchemaChangesView:
     files. Those of logic are a class of their own, which breaks nothing: what depends on them has
     other values or rows."""
 
-    found: "ChangedSchemas"
+    schemas: "ChangedSchemas"
     impacts: tuple[ChangeImpact, ...]
 
     @classmethod
@@ -1397,7 +1397,7 @@ class SchemaChangesView:
         """Whether a change affects anything, or might, because something could not be examined."""
         breaking = [impact for impact in self.impacts if impact.change.kind != "logic"]
         return bool(
-            self.affecting or self.found.skipped or any(impact.truncated for impact in breaking)
+            self.affecting or self.schemas.skipped or any(impact.truncated for impact in breaking)
         )
 
     @property
@@ -1405,7 +1405,7 @@ class SchemaChangesView:
         """The number of changes and of affected entities, in words."""
         entities = {affected.urn for impact in self.affecting for affected in impact.affected}
         changes = len(self.affecting)
-        structural = len(self.found.changes) - len(self.logic)
+        structural = len(self.schemas.changes) - len(self.logic)
         if changes:
             text = (
                 f"{counted(changes, 'change')} {'affects' if changes == 1 else 'affect'} "
@@ -1423,7 +1423,9 @@ class SchemaChangesView:
     @property
     def notes(self) -> tuple[str, ...]:
         """What could not be examined, one sentence each."""
-        skipped = (f"{line(part.subject)}: {line(part.reason, 400)}" for part in self.found.skipped)
+        skipped = (
+            f"{line(part.subject)}: {line(part.reason, 400)}" for part in self.schemas.skipped
+        )
         problems = (
             (impact, word)
             for impact in self.impacts
@@ -1468,10 +1470,12 @@ class SchemaChangesView:
 
     def report(self) -> Report:
         """Return the changes; as URNs those of the affected entities."""
-        skipped = [{"subject": part.subject, "reason": part.reason} for part in self.found.skipped]
+        skipped = [
+            {"subject": part.subject, "reason": part.reason} for part in self.schemas.skipped
+        ]
         document = {
-            "base": self.found.base,
-            "head": self.found.head,
+            "base": self.schemas.base,
+            "head": self.schemas.head,
             "changes": None,
             "skipped": skipped,
         }

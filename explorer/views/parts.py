@@ -67,7 +67,7 @@ class Web:
 
     url: str
     label: str = ""
-    added: Stamped | None = None
+    stamp: Stamped | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +186,13 @@ class Difference:
 class Picture:
     """An SVG drawing, and a sentence that describes it.
 
-    `instead` is shown where pictures are not supported; `listed` is collapsed below the picture.
+    `instead` is shown where pictures are not supported; `details` is collapsed below the picture.
     """
 
     svg: str
     alt: str
     instead: Sequence["Part"] = ()
-    listed: Sequence["Part"] = ()
+    details: Sequence["Part"] = ()
 
 
 Part = Title | Say | Prose | Code | Fact | Facts | Grid | Fold | Difference | Picture
@@ -204,7 +204,7 @@ class Chain:
     """Steps one after another, after a number or a mark; where there is no room for all of them,
     the others stand below."""
 
-    before: str
+    start: str
     steps: Sequence[TextLine]
 
 
@@ -257,7 +257,7 @@ def mentions_of(parts: Iterable[Part]) -> Iterator[Urn]:
             match value:
                 case Mention(urn) | Stamped(actor=Urn() as urn):
                     yield urn
-                case Web(added=Stamped(actor=Urn() as urn)):
+                case Web(stamp=Stamped(actor=Urn() as urn)):
                     yield urn
                 case Trail(folders):
                     yield from (folder for folder in folders if isinstance(folder, Urn))

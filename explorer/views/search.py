@@ -145,7 +145,7 @@ class ResultRow:
     is_removed: bool = False
     has_draft: bool = False
     measures: "Measures | None" = None
-    matched: tuple[MatchedField, ...] = ()
+    matches: tuple[MatchedField, ...] = ()
     score: float | None = None
     use: float = 0.0
     reason: str = ""
@@ -196,14 +196,14 @@ class ResultRow:
     @property
     def matched_fields(self) -> tuple[str, ...]:
         """The names of the fields that matched, without duplicates."""
-        return tuple(dict.fromkeys(field.field for field in self.matched))
+        return tuple(dict.fromkeys(field.field for field in self.matches))
 
     @property
     def matched_labels(self) -> tuple[str, ...]:
         """The fields that matched, without duplicates; those of columns with the columns: `id`,
         `fieldPaths: email, email_hash`."""
         columns: dict[str, dict[str, None]] = {}
-        for match in self.matched:
+        for match in self.matches:
             columns.setdefault(match.field, {}).update(
                 dict.fromkeys([match.column_label] if match.column_label else [])
             )
@@ -243,14 +243,14 @@ class ResultRow:
         is_column = self.column is not None
         fields = [
             field
-            for field in self.matched
+            for field in self.matches
             if not field.is_name and not (is_column and field.field == "fieldPaths")
         ]
         for field in fields:
             value = field.value.casefold()
             if any(word in value for word in hidden):
                 return field
-        is_named = len(fields) < len(self.matched)
+        is_named = len(fields) < len(self.matches)
         return fields[0] if hidden and fields and not is_named else None
 
 
@@ -263,7 +263,7 @@ def result_row(
 ) -> ResultRow:
     """Return a result; without its entity only with what the URN contains."""
     urn = hit.urn
-    matched = tuple(map(_matched_field, hit.matched))
+    matched = tuple(map(_matched_field, hit.matches))
     if hit.column is not None:
         column, table = hit.column, hit.column.table
         row = ResultRow(
@@ -295,7 +295,7 @@ def result_row(
         row,
         has_draft=has_draft,
         measures=measures,
-        matched=matched,
+        matches=matched,
         score=hit.score,
         use=hit.use,
         reason=hit.reason,
@@ -558,7 +558,7 @@ def search_report(
         "complete": page.complete,
         "tables": page.tables and dict(zip(("read", "total"), page.tables, strict=True)),
         "hits": [
-            {**value, "matched": [_match_value(match) for match in row.matched]}
+            {**value, "matched": [_match_value(match) for match in row.matches]}
             for value, row in zip(to_objects(table), rows, strict=True)
         ],
         "facets": {
@@ -597,7 +597,7 @@ def _explanations(rows: Sequence[ResultRow], start: int) -> Iterator[TextLine]:
         yield text_line(*name, wraps=True)
         if row.reason:
             yield text_line(f"      {row.reason}", wraps=True)
-        for match in row.matched:
+        for match in row.matches:
             weight = "" if match.weight is None else f"  weight {match.weight:g}"
             value = match.value.split("\n", 1)[0]
             of_column = (
@@ -918,7 +918,7 @@ def search_table(
         *about,
         TableColumn(
             "matched",
-            read=lambda result: [*dict.fromkeys(match.field for match in result.hit.matched)],
+            read=lambda result: [*dict.fromkeys(match.field for match in result.hit.matches)],
             dtype=LIST,
         ),
     )

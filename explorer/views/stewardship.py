@@ -725,8 +725,8 @@ def propagated_sentence(outcome: "PropagatedOutcome", verb: str, *, dry_run: boo
 
 def _propagated_counts(outcome: "PropagatedOutcome", verb: str, *, dry_run: bool) -> str:
     would = "would be " if dry_run else ""
-    unchanged = f", {len(outcome.left):,} left as they are" if outcome.left else ""
-    return f"{len(outcome.done):,} {would}{verb}{unchanged}"
+    unchanged = f", {len(outcome.skipped):,} left as they are" if outcome.skipped else ""
+    return f"{len(outcome.updated):,} {would}{verb}{unchanged}"
 
 
 def propagated_table(texts: "Sequence[PropagatedText]") -> Table:
@@ -1088,7 +1088,7 @@ class CoverageGate:
         return (self.only,) if self.only else PARTS
 
     @property
-    def reached(self) -> bool:
+    def is_reached(self) -> bool:
         """Whether every part reaches the percentage; False if there is nothing to count."""
         has_any = any(self.coverage.of(part).total for part in self.parts)
         return has_any and self.coverage.reaches(self.fail_under, self.parts)
@@ -1113,7 +1113,7 @@ def coverage_report(coverage: "Coverage", gate: CoverageGate | None = None) -> R
     gate_value = gate and {
         "fail_under": gate.fail_under,
         "only": gate.only,
-        "reached": gate.reached,
+        "reached": gate.is_reached,
     }
     document: dict[str, Any] = {
         **{part: value(coverage.of(part)) for part in PARTS},
@@ -1202,10 +1202,14 @@ def drafted_report(outcome: "DraftingOutcome") -> Report:
         "counts": {"command": len(outcome.edits)},
         "edits": to_objects(table) if table else [],
         "failures": to_objects(drafting_failures(failures)),
-        "left": outcome.left,
+        "left": outcome.beyond_limit,
     }
     total = len(outcome.edits) + len(failures)
-    remainder = f", {outcome.left:,} more left out because of --limit" if outcome.left else ""
+    remainder = (
+        f", {outcome.beyond_limit:,} more left out because of --limit"
+        if outcome.beyond_limit
+        else ""
+    )
     notes = (
         *failure_sentences(failures),
         f"{len(outcome.edits):,} of {total:,} drafted{remainder}; nothing is written yet",
@@ -1255,18 +1259,18 @@ def propagated_outcome_report(
     """Return the outcome of an action of a command on propagated descriptions."""
     failed = to_objects(propagated_table([text for text, _ in outcome.failed]))
     document = {
-        "done": to_objects(propagated_table(outcome.done)),
-        "left": to_objects(propagated_table(outcome.left)),
+        "done": to_objects(propagated_table(outcome.updated)),
+        "left": to_objects(propagated_table(outcome.skipped)),
         "failed": [
             {**row, "why": why} for row, (_, why) in zip(failed, outcome.failed, strict=True)
         ],
     }
     notes = [f"{text.table}.{text.path}: {why}" for text, why in outcome.failed]
     notes.append(_propagated_counts(outcome, _PROPAGATED_VERBS[action], dry_run=dry_run))
-    theirs = sum(text.state == "changed" for text in outcome.done)
+    theirs = sum(text.state == "changed" for text in outcome.updated)
     if theirs:
         notes.append(f"{theirs:,} of them were edited since; their text is kept")
-    table = propagated_table(outcome.done)
+    table = propagated_table(outcome.updated)
     return Report(table, None, document, notes=notes, is_complete=True)
 
 

@@ -329,7 +329,9 @@ class ColumnHistory:
         if before is None:
             return None
         moves = _of_counts(self.path, before[1], self.newest)
-        words = [f"{_DRIFT_NAMES[move.measure]} {move.words}" for move in moves if move.moved]
+        words = [
+            f"{_DRIFT_NAMES[move.measure]} {move.words}" for move in moves if move.is_over_threshold
+        ]
         return Drift(", ".join(words), before[0]) if words else None
 
     def values(self, measure: Measure) -> Iterator[tuple[datetime, float]]:
@@ -404,7 +406,7 @@ class Profiles:
         before = _week_before(self.rows)
         if before is not None:
             for move in _relative("", "rows", before[1], newest):
-                if move.moved:
+                if move.is_over_threshold:
                     return Drift(f"rows {move.words}", before[0])
         same = at
         for then, count in reversed(self.rows):
@@ -525,8 +527,8 @@ def _week_before(points: Sequence[tuple[datetime, _T]]) -> tuple[datetime, _T] |
 class Move:
     """A change of one measure of a column, or of the table if `path` is empty.
 
-    `score` is its size relative to the threshold, at least 1 if it `moved`. `words` has both
-    numbers, or what was added and removed.
+    `score` is its size relative to the threshold, at least 1 if it `is_over_threshold`. `words` has
+    both numbers, or what was added and removed.
     """
 
     path: str
@@ -537,7 +539,7 @@ class Move:
     words: str
 
     @property
-    def moved(self) -> bool:
+    def is_over_threshold(self) -> bool:
         """Whether the change reaches the threshold."""
         return self.score >= 1
 

@@ -272,7 +272,7 @@ def test_what_was_not_written_before_the_server_went_is_in_the_report(
         applied = steward.apply([first])
     gone = replace(applied, untried=(second,), ended_by=Unreachable("gone"))
     outcome = FileOutcome(path, found, gone, (first, second), dry_run=False)
-    (left,) = outcome.left
+    (left,) = outcome.unapplied
     assert (left.column, left.mine, outcome.fails) == ("total", "Sum.", True)
     assert left.why is not None
     assert "stopped" in left.why

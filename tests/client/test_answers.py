@@ -66,7 +66,7 @@ def test_search_hits_are_read_as_urns_and_as_objects() -> None:
     for page in (plain, modern):
         assert (page.total, page.start, len(page)) == (3, 2, 1)
         assert page.hits[0].urn == Urn.parse(TAG)
-        assert page.hits[0].matched == (Match("name", "PII"),)
+        assert page.hits[0].matches == (Match("name", "PII"),)
         assert page.facets[0].values[0].value == "b"
     assert plain.facets[0].label == "Type Names"
     assert modern.facets[0].label == "Sub type"

@@ -78,7 +78,7 @@ async def test_a_file_is_written_with_the_labels_of_its_project_as_one_save(
     changes = await changes_of(catalog, table, a="About a.", b="About b.")
     outcome = await session.import_changes(changes, labels)
     assert await texts(catalog, table) == ["About a.", "About b."]
-    assert (outcome.added, [at for at, _ in outcome.failed]) == (frozenset((1,)), [0])
+    assert (outcome.added_indexes, [at for at, _ in outcome.failed]) == (frozenset((1,)), [0])
     assert done[-1] == (2, 2)
     assert len({entry.save for entry in journal}) == 1
 

@@ -157,7 +157,7 @@ async def test_what_somebody_else_saved_is_not_replaced_and_either_text_can_be_t
     write_elsewhere(address, table, "mail", "theirs")
     failure = await session.save("mine")
     assert failure is not None
-    assert (failure.theirs, failure.base, session.text.text) == ("theirs", "", "mine")
+    assert (failure.their_text, failure.base, session.text.text) == ("theirs", "", "mine")
     assert session.text.is_typed
     assert desk.texts() == [("zip", "mine")]
     assert await session.save("mine", instead_of="theirs") is None
@@ -175,7 +175,7 @@ async def test_two_sessions_on_one_text_end_with_one_text(
     colleague = Desk(address)
     first, second = await desk.session(table, "zip"), await colleague.session(table, "zip")
     failures = await asyncio.gather(first.save("one"), second.save("two"))
-    conflicts = [failure.theirs for failure in failures if failure is not None]
+    conflicts = [failure.their_text for failure in failures if failure is not None]
     stored = await desk.edited(table, "zip")
     assert conflicts == [stored]
     await colleague.catalog.close()

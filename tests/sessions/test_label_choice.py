@@ -26,7 +26,7 @@ def test_an_entity_is_in_one_domain() -> None:
 
 
 def test_what_came_in_with_the_schema_is_not_taken_off() -> None:
-    choice = LabelChoice.of((CDC,), fixed=(PII,))
+    choice = LabelChoice.of((CDC,), ingested=(PII,))
     assert choice.mark(PII) == "fixed"
     assert choice.toggle(PII) is choice
     assert not choice.is_changed

@@ -79,16 +79,16 @@ async def test_a_deprecation_of_somebody_else_is_shown_before_it_is_replaced(
 ) -> None:
     urn = make_table({"id": None})
     mine, theirs = (LifecycleSession(catalog, urn, "orders") for _ in range(2))
-    await theirs.deprecate("theirs", instead_of=theirs.state.stored)
+    await theirs.deprecate("theirs", instead_of=theirs.state.deprecation)
     with pytest.raises(Conflict, match="somebody else changed the deprecation"):
-        await mine.deprecate("mine", instead_of=mine.state.stored)
-    assert mine.state.stored.note == "theirs"
+        await mine.deprecate("mine", instead_of=mine.state.deprecation)
+    assert mine.state.deprecation.note == "theirs"
     assert (await deprecation(catalog, urn)).note == "theirs"
-    await mine.deprecate("mine", instead_of=mine.state.stored)
+    await mine.deprecate("mine", instead_of=mine.state.deprecation)
     assert sentence(mine) == "orders is deprecated."
     with pytest.raises(Conflict):
         await theirs.lift(instead_of=DeprecationFields(True, "theirs"))
-    await theirs.lift(instead_of=theirs.state.stored)
+    await theirs.lift(instead_of=theirs.state.deprecation)
     assert sentence(theirs) == "orders is no longer deprecated."
     assert not (await deprecation(catalog, urn)).is_so
 

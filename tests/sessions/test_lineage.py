@@ -165,7 +165,7 @@ async def test_it_opens_with_what_fits_and_counts_hops_from_that(catalog: Any) -
     session.begin(LineageQuery(urn("orders")), "orders", fits)
     await session.read()
     assert drawn(session) == {"staged", "orders", "mart"}
-    assert session.state.further == 5
+    assert session.state.further_count == 5
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ async def test_paths_are_drawn_and_forgotten_and_none_is_said(catalog: Any) -> N
     assert session.state.message is not None
     assert session.state.message.sentence == "One path from mart to walk.raw, 3 hops upstream."
     assert "raw" in drawn(session)
-    assert session.state.at == end.id
+    assert session.state.current_node == end.id
     await session.forget_paths()
     assert drawn(session) == {"staged", "orders", "mart"}
     await session.show_paths(str(urn("mart")), LineageNode(str(urn("hub")), "hub"), "from mart to")
@@ -290,7 +290,7 @@ async def test_who_explores_keeps_what_was_read_and_goes_back(catalog: Any) -> N
     assert session.state.hood.hidden(mart, "UPSTREAM") == 1
     await session.fold(orders, "DOWNSTREAM")
     assert drawn(session) == {"staged", "orders"}
-    assert session.state.at == orders
+    assert session.state.current_node == orders
     await session.reach(2)
     assert drawn(session) == {"raw", "staged", "orders", "mart", "board"}
     await session.leave_out({"platform": ["hive"]})
@@ -298,9 +298,9 @@ async def test_who_explores_keeps_what_was_read_and_goes_back(catalog: Any) -> N
     await session.turn_to(urn("board"))
     assert drawn(session) == {"board"}
     await session.leave_out({})
-    assert session.state.known is not None
-    assert orders in session.state.known
-    assert session.state.known.nodes[orders]["hops"] == -2
+    assert session.state.full_graph is not None
+    assert orders in session.state.full_graph
+    assert session.state.full_graph.nodes[orders]["hops"] == -2
     catalog.is_broken = True
     with pytest.raises(CatalogError):
         await session.turn_to(urn("raw"))
@@ -312,7 +312,7 @@ async def test_who_explores_keeps_what_was_read_and_goes_back(catalog: Any) -> N
     catalog.is_broken = False
     await session.go_back()
     assert not session.state.back
-    assert session.state.at == orders
+    assert session.state.current_node == orders
 
 
 async def test_columns_are_drawn_in_the_boxes_of_tables(catalog: Any) -> None:
@@ -341,7 +341,7 @@ async def test_two_who_walk_the_same_graph_do_not_meet(catalog: Any) -> None:
 
 async def test_what_was_seen_is_not_changed_by_what_is_read_later(catalog: Any) -> None:
     session = await begun(catalog, explores=True, hops=1)
-    known = session.state.known
+    known = session.state.full_graph
     assert known is not None
     nodes = {node: dict(attributes) for node, attributes in known.nodes.items()}
     await session.unfold(str(urn("mart")), "DOWNSTREAM")
@@ -351,7 +351,7 @@ async def test_what_was_seen_is_not_changed_by_what_is_read_later(catalog: Any) 
 
 async def test_a_graph_that_was_read_before_is_not_read_again(catalog: Any) -> None:
     first = await begun(catalog, explores=True)
-    graph = first.state.known
+    graph = first.state.full_graph
     assert isinstance(graph, nx.DiGraph)
     session = LineageSession(catalog, explores=True)
     graph.graph.update(hops=3, direction="BOTH")

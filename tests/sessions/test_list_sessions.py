@@ -98,7 +98,7 @@ async def test_the_same_row_is_looked_at_when_the_list_is_read_again(names: Name
     assert names.state.current == "bee"
     names.names = answering("aardvark", "ant", "bee")
     await names.read()
-    assert (names.state.at, names.state.current) == (2, "bee")
+    assert (names.state.cursor, names.state.current) == (2, "bee")
     # Where it is gone, the one that took its place.
     names.names = answering("aardvark", "ant")
     await names.read()
@@ -153,7 +153,7 @@ async def test_a_propagated_text_is_refreshed_pinned_and_taken_back(
     await catalog.describe(source, "The lynx's key.", column="id")
     await session.read()
     outcome = await session.refresh(session.state.outdated, dry_run=True)
-    assert [text.key for text in outcome.done] == [(made, "id")]
+    assert [text.key for text in outcome.updated] == [(made, "id")]
     assert session.state.message is not None
     assert session.state.message.sentence == "1 would be refreshed."
     assert [column.edited for column in (await catalog.entity(made)).schema] == ["The lynx."]
@@ -210,16 +210,19 @@ async def test_changes_are_narrowed_marked_as_read_and_those_before_are_read_aga
     await session.read()
     await session.narrow(request.node.name)
     assert [entry.path for entry in session.state.listed] == ["a", "b"]
-    await session.care()
+    await session.toggle_care()
     assert [entry.path for entry in session.state.listed] == ["a"]
-    await session.care()
+    await session.toggle_care()
     await session.mark()
     session.follow(["another change"])
-    assert (session.state.is_marked, session.state.more) == (True, 1)
+    assert (session.state.is_marked, session.state.newer_count) == (True, 1)
     with pytest.raises(InvalidInput, match="marked as read"):
         await session.mark()
     await session.read()
-    assert (session.state.instead, session.state.more) == ("No changes since your last visit.", 0)
+    assert (session.state.instead, session.state.newer_count) == (
+        "No changes since your last visit.",
+        0,
+    )
     await session.turn_back()
     assert [entry.path for entry in session.state.listed] == ["a", "b"]
 
@@ -291,7 +294,7 @@ async def test_a_text_that_was_written_is_kept_until_it_is_staged(
         catalog, ConceptQuestion("ocelot"), lambda: Drafts(tmp_path, os.getpid())
     )
     await again.read()
-    assert again.state.own == "An own text."
+    assert again.state.own_text == "An own text."
     again.choose(OWN)
     again.mark(again.state.listed)
     changeset = await again.stage()

@@ -334,11 +334,11 @@ async def test_changesets_are_listed_shared_withdrawn_and_discarded(
     session = ChangesetsSession(catalog)
     await session.read()
     entry = session.state.listed[0]
-    assert (entry.counts, entry.shared) == ("3 open", None)
+    assert (entry.counts, entry.shared_urn) == ("3 open", None)
     urn = await session.share(changeset)
     await session.settle()
     assert session.state.current is not None
-    assert session.state.current.shared == urn
+    assert session.state.current.shared_urn == urn
     assert session.state.actions["discard"].why_not == "It is shared."
     await session.withdraw(urn)
     await session.settle()

@@ -152,7 +152,7 @@ async def test_an_empty_answer_takes_no_results_away_while_a_condition_is_typed(
     found = session.state.results
     await session.search(Query(text), cursor=len(text))
     assert session.state.results is found
-    session.show_held()
+    session.show_held_back()
     assert results_of(session).total == 0
 
 

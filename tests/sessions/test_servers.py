@@ -32,12 +32,12 @@ async def test_profiles_this_machine_and_what_the_environment_names_are_listed(
     assert [server.name for server in session.state.listed] == ["desk", "prod", "this machine"]
     assert [server.asks_for_token for server in session.state.listed] == [False, True, False]
     # The one that is open is looked at, also where others come before it.
-    assert session.state.at == 1
+    assert session.state.cursor == 1
     monkeypatch.setenv("CATALOG_URL", "http://elsewhere:8080")
     await session.read()
     first = session.state.listed[0]
     assert (first.place, first.profile) == ("http://elsewhere:8080", None)
-    assert session.state.at == 2
+    assert session.state.cursor == 2
 
 
 async def test_what_is_on_this_machine_has_no_offline_copy() -> None:

@@ -77,10 +77,10 @@ async def test_a_queue_gives_what_is_left_after_something_and_goes_round(
 async def test_a_text_that_was_emptied_is_to_be_written_again(queue: WorklistSession) -> None:
     queue.wrote(A1, "text")
     assert keys(queue) == [A2, B0, B1]
-    assert (queue.state.worklist.total, queue.state.written) == (3, 1)
+    assert (queue.state.worklist.total, queue.state.written_count) == (3, 1)
     queue.wrote(A1, "  ")
     assert keys(queue) == [*ALL]
-    assert (queue.state.worklist.total, queue.state.written) == (4, 0)
+    assert (queue.state.worklist.total, queue.state.written_count) == (4, 0)
 
 
 async def test_the_same_item_is_looked_at_whatever_drops_out_around_it(
@@ -89,7 +89,7 @@ async def test_the_same_item_is_looked_at_whatever_drops_out_around_it(
     queue.look_at(2)
     queue.wrote(A1, "text")
     assert queue.state.current is not None
-    assert (queue.state.at, queue.state.current.key) == (1, B0)
+    assert (queue.state.cursor, queue.state.current.key) == (1, B0)
     queue.wrote(B0, "text")
     assert queue.state.current is not None
     assert queue.state.current.key == B1
@@ -136,7 +136,7 @@ async def test_what_was_documented_is_counted_once_when_the_list_is_read_again(
     await catalog.describe(urn, "Mine.", column="a")
     session.wrote((urn, "a"), "Mine.")
     await session.read()
-    assert (session.progress, session.state.written) == ("2 left", 0)
+    assert (session.progress, session.state.written_count) == ("2 left", 0)
     assert session.state.current is not None
     assert session.state.current.key == (urn, "c")
 

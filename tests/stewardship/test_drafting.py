@@ -209,7 +209,7 @@ def test_every_undocumented_text_is_asked_for_and_failures_stop_nothing(
 def test_a_limit_says_how_many_are_left(steward: Any, named: Any, command: Command) -> None:
     say = command("print('Text.')")
     found = steward.draft([named("mart"), named("side")], command=say, limit=2, at_once=1)
-    assert (len(found.edits), found.left) == (2, 4)
+    assert (len(found.edits), found.beyond_limit) == (2, 4)
     only = steward.draft([named("mart"), named("side")], command=say, parts=["tables"])
     assert [one.column for one in only.edits] == [None, None]
     for wrong in ({"limit": 0}, {"at_once": 0}):

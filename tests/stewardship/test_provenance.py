@@ -112,7 +112,7 @@ def test_what_came_from_one_source_is_taken_back_and_the_rest_stays(
     source, made = pair
     texts = found(client, 1, source=source, source_column="town")
     outcome = Stewardship(client).take_back_propagated(texts)
-    assert [one.path for one in outcome.done] == ["town"]
+    assert [one.path for one in outcome.updated] == ["town"]
     schema = client.entity(made).schema
     assert [column.edited for column in schema] == ["The key.", None]
     (left,) = found(client, 1, source=source)
@@ -129,9 +129,9 @@ def test_outdated_texts_are_refreshed_but_not_pinned_ones_nor_what_people_wrote(
     client.describe(source, "A newer town.", column="town")
     texts = found(client, 2, urns=[made])
     assert [one.state for one in texts] == ["outdated", "pinned"]
-    assert [one.path for one in steward.refresh_propagated(texts, dry_run=True).done] == ["id"]
+    assert [one.path for one in steward.refresh_propagated(texts, dry_run=True).updated] == ["id"]
     outcome = steward.refresh_propagated(texts)
-    assert [one.path for one in outcome.done] == ["id"]
+    assert [one.path for one in outcome.updated] == ["id"]
     assert [one.edited for one in client.entity(made).schema] == ["A newer key.", "Where it went."]
     texts = found(client, 2, urns=[made])
     assert [one.state for one in texts] == ["current", "pinned"]
@@ -139,8 +139,8 @@ def test_outdated_texts_are_refreshed_but_not_pinned_ones_nor_what_people_wrote(
     client.describe(made, "People's own.", column="town")
     texts = found(client, 2, urns=[made])
     assert [one.state for one in texts] == ["current", "changed"]
-    assert steward.refresh_propagated(texts).done == ()
-    assert len(steward.take_back_propagated(texts).done) == 2
+    assert steward.refresh_propagated(texts).updated == ()
+    assert len(steward.take_back_propagated(texts).updated) == 2
     assert [one.edited for one in client.entity(made).schema] == [None, "People's own."]
     found(client, 0, urns=[made])
 
@@ -171,7 +171,7 @@ def test_undo_and_redo_take_a_text_and_where_it_came_from_together(
                     outcome = steward.pin_propagated(texts)
                 case _:
                     outcome = steward.take_back_propagated(texts)
-            assert len(outcome.done) == 1
+            assert len(outcome.updated) == 1
 
         states = [stored(own)]
         propagate(own, made, tmp_path / "a.changes.jsonl")
@@ -201,8 +201,8 @@ def test_a_text_that_was_undone_elsewhere_is_no_text_of_people(
     steward = Stewardship(client)
     texts = found(client, 1, urns=[made], column="id")
     assert texts[0].state == "undone"
-    assert steward.pin_propagated(texts).done == ()
-    assert len(steward.take_back_propagated(texts).done) == 1
+    assert steward.pin_propagated(texts).updated == ()
+    assert len(steward.take_back_propagated(texts).updated) == 1
     found(client, 1, urns=[made])
 
 
@@ -220,7 +220,7 @@ def test_an_editor_takes_back_what_they_propagated(tmp_path: Path) -> None:
         put_table(ann, made, {"id": ""}, source)
         propagate(ann, made, tmp_path / "a.changes.jsonl")
         outcome = Stewardship(ann).take_back_propagated(found(ann, 1, urns=[made]))
-        assert (len(outcome.done), outcome.failed) == (1, ())
+        assert (len(outcome.updated), outcome.failed) == (1, ())
         assert not any(one.edited for one in ann.entity(made).schema)
         found(ann, 0, urns=[made])
         ann.undo_save()
@@ -260,7 +260,7 @@ def test_what_was_written_before_the_server_went_away_is_told(
     texts = found(client, 2, urns=[pair[1]])
     failing(monkeypatch, Unreachable("no answer"), "updateDescription", "town")
     outcome = Stewardship(client).take_back_propagated(texts)
-    assert [one.path for one in outcome.done] == ["id"]
+    assert [one.path for one in outcome.updated] == ["id"]
     assert [(one.path, why) for one, why in outcome.failed] == [("town", "no answer")]
 
 

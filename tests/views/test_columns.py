@@ -107,7 +107,7 @@ def test_parents_of_what_passes_stay_in_sight() -> None:
     chosen = parse_column_filter("lat").chosen(COLUMNS, {})
     shown = in_tree_order(COLUMNS, {"ship"}, chosen)
     assert paths(shown) == ["ship", "ship.geo", "ship.geo.lat"]
-    assert [one.wanted for one in shown] == [False, False, True]
+    assert [one.is_match for one in shown] == [False, False, True]
 
 
 def test_a_folded_record_hides_all_that_lies_in_it() -> None:
@@ -162,7 +162,7 @@ def test_a_row_says_what_is_known_of_a_column() -> None:
     row = column_row(COLUMNS[-1], known)
     assert (row.label, row.terms, row.foreign_key) == ("note", ("Money",), "orders.note")
     assert (row.uses, row.nulls, row.author, row.has_draft) == (0, 0.25, "ada", True)
-    assert (row.description, row.is_edited, row.replaced) == ("Free text", True, "")
+    assert (row.description, row.is_edited, row.replaced_description) == ("Free text", True, "")
     assert column_row(COLUMNS[2], known).label == "zip"
     assert column_row(COLUMNS[2], known, flat=True).label == "ship.zip"
     assert column_row(COLUMNS[0]).uses is None

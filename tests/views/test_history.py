@@ -174,7 +174,7 @@ def test_a_version_waits_until_the_one_before_it_was_read() -> None:
     history = AspectHistory("datasetProperties")
     first = history.with_page(page(version(0, "c"), version(2, "b"), total=3, truncated=True))
     assert [step.label for step in first.steps] == ["latest version"]
-    assert (first.oldest, first.read, first.total) == (version(2, "b"), 2, 3)
+    assert (first.oldest, first.read_count, first.total) == (version(2, "b"), 2, 3)
     whole = first.with_page(page(version(1, "a"), total=3))
     assert [step.summary for step in whole.steps] == [
         "~ description: b → c",
@@ -265,4 +265,8 @@ def test_an_old_description_is_found_in_versions_and_changes(catalog: Catalog) -
     older = replace(change, after="Gross weight.")
     found = old_column_description(entity, "weight", older)
     assert isinstance(found, OldDescription)
-    assert (found.text, found.now, found.path) == ("Gross weight.", "Net weight.", "weight")
+    assert (found.text, found.current_text, found.path) == (
+        "Gross weight.",
+        "Net weight.",
+        "weight",
+    )

@@ -199,7 +199,7 @@ def test_every_front_end_shows_the_same_of_a_column(catalog: Catalog, data_dir: 
     entity = catalog.entity(TABLE)
     row = column_row(entity.schema.columns[0])
     assert (row.label, row.type, row.tags) == ("order_id", "number", ("PII",))
-    assert (row.description, row.replaced) == ("as written", "as it came")
+    assert (row.description, row.replaced_description) == ("as written", "as it came")
     line = ColumnDrawing.of(entity.schema, (), 0).draw(row, " ", 120).plain
     shown = {
         "terminal": f"{line}\n{column_lines(row, Times(), 5, 120).plain}",
@@ -208,7 +208,14 @@ def test_every_front_end_shows_the_same_of_a_column(catalog: Catalog, data_dir: 
         "shell": run(data_dir, "schema", str(TABLE)) + run(data_dir, "get", str(TABLE)),
     }
     for front_end, text in shown.items():
-        for value in (row.label, row.type, *row.tags, "✎", row.description, row.replaced):
+        for value in (
+            row.label,
+            row.type,
+            *row.tags,
+            "✎",
+            row.description,
+            row.replaced_description,
+        ):
             assert value in text, (front_end, value)
 
 

@@ -128,7 +128,7 @@ def test_every_change_between_two_profiles_is_ranked() -> None:
     )
     (_, before), (_, after) = found.measurements
     moves = moves_between(before, after)
-    assert [(one.name, one.measure, one.words) for one in moves if one.moved] == [
+    assert [(one.name, one.measure, one.words) for one in moves if one.is_over_threshold] == [
         ("gone", "column", "went"),
         ("new", "column", "came"),
         ("zip", "nulls", "1.0% → 21.0%"),

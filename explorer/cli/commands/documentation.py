@@ -288,7 +288,7 @@ def coverage(
         require_any(report.tables.total)
     gate = CoverageGate(report, fail_under, only) if fail_under is not None else None
     show(coverage_report(report, gate), shown_as)
-    if gate is not None and not gate.reached:
+    if gate is not None and not gate.is_reached:
         click.get_current_context().exit(1)
 
 
@@ -697,7 +697,7 @@ def import_(
                 applied = catalog.wait(changesets.import_changes(to_apply)).applied
     outcome = FileOutcome(str(file), changeset, applied, to_apply, dry_run=dry_run)
     if report is not None:
-        documentation.write_report_to(report, outcome.left)
+        documentation.write_report_to(report, outcome.unapplied)
     show(outcome_report(outcome, report), shown_as)
     if applied.ended_by is not None:
         raise applied.ended_by
@@ -926,8 +926,8 @@ def dbt_import(
     texts, applied = changes.changeset, imported.applied
     outcome = FileOutcome(str(project), texts, applied, to_apply, dry_run=dry_run)
     if report is not None:
-        documentation.write_report_to(report, outcome.left)
-    labels = DbtLabelOutcome(imported.labels, imported.added, imported.failed)
+        documentation.write_report_to(report, outcome.unapplied)
+    labels = DbtLabelOutcome(imported.labels, imported.added_indexes, imported.failed)
     show(import_report(outcome, labels, changes, report), shown_as)
     if applied.ended_by is not None:
         raise applied.ended_by

@@ -411,7 +411,7 @@ class Writing(PageEditor):
         """Read all drafts from disk, then call."""
 
         def read(catalog: "Catalog") -> tuple[list[StoredDraft], dict[_Place, Draft]]:
-            kept_drafts, drafts = self._texts.kept, self._disk().all()
+            kept_drafts, drafts = self._texts.stored_drafts, self._disk().all()
             own = {
                 (stored.draft.urn, stored.draft.path)
                 for stored in drafts
@@ -641,10 +641,12 @@ class Writing(PageEditor):
     def _show_failure(self, draft: WidgetDraft, failure: Failure) -> None:
         """Show why a draft was not saved: beside the text that somebody else saved, if there is
         one."""
-        if failure.theirs is None:
+        if failure.their_text is None:
             self._show("problem", line(failure.reason, _LONGEST_REASON))
         self._keep(
-            draft.at("comparing") if failure.theirs is None else draft.facing(failure.theirs)
+            draft.at("comparing")
+            if failure.their_text is None
+            else draft.facing(failure.their_text)
         )
         if self._open == (draft.urn, draft.path):
             self._draw()

@@ -139,7 +139,7 @@ class LineageWidget(Widget):
     @property
     def graph(self) -> "nx.DiGraph":
         """Return a copy of everything read so far, as `EntityLineage.graph` has it."""
-        graph = self._lineage.state.known
+        graph = self._lineage.state.full_graph
         return simplify_attributes(nx.DiGraph(root=self.root) if graph is None else graph)
 
     @property
@@ -341,9 +341,9 @@ class LineageWidget(Widget):
                 self._drawing = drawing
                 self.said, self.picture = drawing.sentence, dict(drawing.page_state)
         if self._drawing is not None:
-            is_led = before is None or state.at != before.at
-            if state.at and (is_led or self.selected not in self._drawing.hood.graph):
-                self.selected = state.at
+            is_led = before is None or state.current_node != before.current_node
+            if state.current_node and (is_led or self.selected not in self._drawing.hood.graph):
+                self.selected = state.current_node
             self._drawn.set()
         message = state.message
         if message is not None and message.is_error and (not before or message != before.message):

@@ -110,7 +110,7 @@ def draw(
 ) -> DrawnLineage | None:
     """Return the drawing of a state, if there is anything to draw; nodes drawn before keep their
     order. `knows` says whether all neighbours of a node on a side were read."""
-    hood, known, query = state.hood, state.known, state.query
+    hood, known, query = state.hood, state.full_graph, state.query
     if hood is None or known is None or query is None:
         return None
     graph, columns = hood.graph, DrawnColumns(state.columns)

@@ -161,7 +161,7 @@ class WorklistPages(ListPages[WorklistSession]):
 
     def move(self, by: int) -> None:
         """Show the item some places down or up."""
-        self.look_at(self.session.state.at + by)
+        self.look_at(self.session.state.cursor + by)
 
     def write(self) -> None:
         """Open the editor for the shown item with its current text: the requests of an entity."""
@@ -243,10 +243,10 @@ class WorklistPages(ListPages[WorklistSession]):
             return {"at": at, "draft": path in self.writing.places(urn)}
 
         return {
-            **self._page_of(views.worklist_table(state.worklist), state.at, row_state),
+            **self._page_of(views.worklist_table(state.worklist), state.cursor, row_state),
             "progress": state.progress,
             "nothing": state.instead,
-            "now": state.at,
+            "now": state.cursor,
             "title": line(_item_title(item), _CELL) if item else "",
             "facts": [*views.item_sentences(item, state.worklist.days)] if item else [],
             "urn": line(item.urn, _CELL) if item else "",

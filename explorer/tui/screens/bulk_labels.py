@@ -153,7 +153,7 @@ class BulkLinksScreen(FramedScreen[None]):
     @on(Rows.Chosen)
     def _choose(self, event: Rows.Chosen) -> None:
         event.stop()
-        self._choice = self._choice.toggle(self._choice.concerned[event.index])
+        self._choice = self._choice.toggle(self._choice.all_labels[event.index])
         self._show()
 
     @work(exclusive=True, group="write", name=LEADING)
@@ -168,7 +168,7 @@ class BulkLinksScreen(FramedScreen[None]):
         return draw_change(self._choice, lambda link: link.partition(" ")[2] or link)
 
     def _show(self) -> None:
-        rows, links = self.query_one(Rows), self._choice.concerned
+        rows, links = self.query_one(Rows), self._choice.all_labels
         cursor = len(links) - 1 if rows.count and len(links) > rows.count else rows.cursor
         rows.show(len(links), self._draw, cursor=cursor, empty="No links yet; a adds one to all.")
         preview = self._change() if self._choice.is_changed else Text(NO_CHANGES, "dim italic")
@@ -176,7 +176,7 @@ class BulkLinksScreen(FramedScreen[None]):
         self.refresh_bindings()
 
     def _draw(self, index: int, width: int) -> tuple[Text]:
-        link = self._choice.concerned[index]
+        link = self._choice.all_labels[index]
         url, _, name = link.partition(" ")
         about = " · ".join(filter(None, (self._staging.describe_holders(link), url)))
         return (draw_label(self._choice.mark(link), name or url, about, "", width, 30),)

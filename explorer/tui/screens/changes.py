@@ -86,7 +86,7 @@ class FeedScreen(SessionListScreen[FeedPlace, FeedState]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("feed")
     DOING = "reading the changes"
     HINT = "words of a name, a text, a type, or the author"
-    OFFERED: ClassVar[Mapping[str, str]] = {"care": "care", "mark": "mark"}
+    OFFERED: ClassVar[Mapping[str, str]] = {"care": "toggle_care", "mark": "mark"}
     _list: FeedSession | None = None
 
     def __init__(self, session: TerminalSession, at: FeedPlace | None = None) -> None:
@@ -144,9 +144,9 @@ class FeedScreen(SessionListScreen[FeedPlace, FeedState]):
                 Text("Changes", "bold"),
                 Text(narrowed if count < total else feed_counts(feed)),
                 line_text(state.words, "italic"),
-                Text("only changes to check" if state.is_care else ""),
+                Text("only changes to check" if state.is_care_only else ""),
                 Text("read" if state.is_marked else ""),
-                Text("new changes: r reads them" if state.more else "", "italic"),
+                Text("new changes: r reads them" if state.newer_count else "", "italic"),
             ]
         )
         remarks = " ".join(feed_remarks(feed, self._session.times.format))
@@ -163,7 +163,7 @@ class FeedScreen(SessionListScreen[FeedPlace, FeedState]):
 
     async def action_care(self) -> None:
         """List only changes that may make descriptions wrong, or all."""
-        await self.act("care")
+        await self.act("toggle_care")
 
     def action_earlier(self) -> None:
         """Read the changes since the visit before the last one, or since the last."""
@@ -176,9 +176,9 @@ class FeedScreen(SessionListScreen[FeedPlace, FeedState]):
 
     def clear(self) -> bool:
         """Clear the filters; return whether there were any."""
-        was_care = self._shown.is_care
+        was_care = self._shown.is_care_only
         if was_care and self._list is not None:
-            self._list.replace(is_care=False)
+            self._list.replace(is_care_only=False)
         return super().clear() or was_care
 
     @work(exclusive=True, group="close", name=LEADING)

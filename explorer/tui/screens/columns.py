@@ -532,7 +532,7 @@ class ColumnsView(Vertical, Tab):
     def undocumented_after(self, path: str | None) -> str | None:
         """Return the next column without a description after `path`, in the order shown and among
         those that match the filter; wraps around at the end."""
-        columns = [row.column for row in self._arrange(()) if row.wanted]
+        columns = [row.column for row in self._arrange(()) if row.is_match]
         at = next((n for n, column in enumerate(columns) if column.path.raw == path), -1)
         ahead = [*columns[at + 1 :], *columns[: max(at, 0)]]
         return next((column.path.raw for column in ahead if not column.documented), None)
@@ -747,7 +747,7 @@ class ColumnsView(Vertical, Tab):
             return ""
         marked = f"{len(self._marked):,} marked · " if self._marked else ""
         if self._filter:
-            count = sum(column.wanted for column in self._shown)
+            count = sum(column.is_match for column in self._shown)
             return f"{marked}{count:,} of {len(schema):,} columns"
         return f"{marked}{schema.documented:,} of {len(schema):,} documented"
 
@@ -766,7 +766,7 @@ class ColumnsView(Vertical, Tab):
     def _draw_column(self, index: int, width: int) -> tuple[Text]:
         column = self._shown[index]
         fold = " "
-        if column.column.children and not column.flat:
+        if column.column.children and not column.is_flat:
             fold = "▸" if column.column.path.raw in self._folded and not self._filter else "▾"
         return (self._drawing.draw(column_row(column, self._known), fold, width),)
 

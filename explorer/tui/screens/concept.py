@@ -159,7 +159,7 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
         screen = ReviewTextScreen(
             title,
             [marked],
-            state.own or state.text,
+            state.own_text or state.text,
             typed=lambda text: concept.start(concept.keep(text)),
         )
         self.app.push_screen(screen, take_text)

@@ -1099,7 +1099,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             if opening is not self._opening:
                 return
             if failure is not None:
-                if failure.theirs is not None:
+                if failure.their_text is not None:
                     self._show_conflict(failure)
                 return
             if self._is_typed:
@@ -1194,9 +1194,13 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """Offer the text that somebody else saved, if the save of this one failed for that."""
         opening = self._opening
         failure = self._saves.failed.get(opening.key)
-        if failure is not None and failure.theirs is not None and failure is not opening.failure:
+        if (
+            failure is not None
+            and failure.their_text is not None
+            and failure is not opening.failure
+        ):
             opening.failure = failure
-            self.query_one(SuggestionsPane).add_theirs(failure.theirs, self._by(failure))
+            self.query_one(SuggestionsPane).add_theirs(failure.their_text, self._by(failure))
 
     @property
     def _is_typed(self) -> bool:
@@ -1232,7 +1236,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         await self._editing.type(self._area.text)
 
     def _show_conflict(self, failure: Failure) -> None:
-        theirs = failure.theirs or ""
+        theirs = failure.their_text or ""
 
         def resolve(answer: ComparisonAnswer | None) -> None:
             if answer == "mine":
@@ -1251,9 +1255,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """Return who saved the conflicting text, and when, as far as known."""
         is_named = failure.author is not None and Urn.label(failure.author) != _NOBODY
         author = line_text(Urn.label(failure.author or "")).plain if is_named else "somebody else"
-        if failure.at is None:
+        if failure.their_time is None:
             return author if is_named else ""
-        millis = millis_of(failure.at)
+        millis = millis_of(failure.their_time)
         return f"{author} · {self._session.times.format(millis)}"
 
     def _show_status(self, draft: str = "") -> None:
@@ -1343,7 +1347,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
 
 def _reason(failure: Failure) -> str:
-    if failure.theirs is not None:
+    if failure.their_text is not None:
         return "somebody else changed it meanwhile"
     return failure.reason
 

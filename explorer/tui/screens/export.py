@@ -91,7 +91,7 @@ def _of_column(hit: "Hit", entity: "Entity | None") -> Row:
 
 
 def _of_hit(hit: "Hit", entity: "Entity | None") -> Row:
-    matched = tuple(dict.fromkeys(match.field for match in hit.matched))
+    matched = tuple(dict.fromkeys(match.field for match in hit.matches))
     urn = hit.urn
     if entity is None:
         return (str(urn), urn.name, urn.entity_type, urn.platform, urn.origin, *[None] * 5, matched)

@@ -338,7 +338,7 @@ async def read_more_versions(
     """Read the next `count` versions of an aspect; one that was deleted meanwhile has none."""
     try:
         page = await catalog.versions(
-            entity.urn, track.aspect, start=track.history.read, count=count
+            entity.urn, track.aspect, start=track.history.read_count, count=count
         )
         track.history = await asyncio.to_thread(track.history.with_page, page)
     except NotFound:
@@ -407,7 +407,9 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
         with self._session.reporting("restoring the old description"):
             if self._description is None:
                 catalog, old = await self._session.catalog(), self._old
-                self._description = DescriptionSession(catalog, old.urn, old.path, base=old.now)
+                self._description = DescriptionSession(
+                    catalog, old.urn, old.path, base=old.current_text
+                )
             try:
                 await self._description.write(self._old.text)
             except ReadOnly as error:
@@ -421,13 +423,13 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
     def _show(self, question: str) -> None:
         old = self._old
         stamps = StampText(self._session.times, self._session.names)
-        stamp = f"as of {stamps.when(old.written)} {stamps.who(old.written)}"
+        stamp = f"as of {stamps.when(old.stamp)} {stamps.who(old.stamp)}"
         of = join([line_text(old.name), line_text(old.column), line_text(stamp, "dim")])
         text = Text.assemble((question, "bold"), "\n", of)
         if not old.text:
             text.append("\nThere was no description then: the present one is removed.", "italic")
         self.query_one("#what", Static).update(text)
-        seen = self._description.state.base if self._description is not None else old.now
+        seen = self._description.state.base if self._description is not None else old.current_text
         lines = text_diff(seen or "", old.text)
         self.query_one(DifferenceRows).show_lines(lines)
 
@@ -562,7 +564,7 @@ class HistoryTab(Vertical, View):
         if entity is not self._entity:
             return
         for track in tracks:
-            track.folded = folds.get(track.aspect, track.history.read < 2)
+            track.folded = folds.get(track.aspect, track.history.read_count < 2)
         # The versions come between the rows: the cursor stays on the one it was moved to meanwhile.
         place = self._place
         self._versions = VersionsList(tracks, self._stamps)

@@ -191,7 +191,7 @@ class DeprecationScreen(
     @property
     def _base(self) -> DeprecationFields:
         """Return what the server has, as far as it was read."""
-        return self._shown.stored
+        return self._shown.deprecation
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the three fields, the preview, and the keys."""

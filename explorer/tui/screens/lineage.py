@@ -105,8 +105,8 @@ def describe_extent(state: LineageState) -> Text:
         return Text()
     column = f".{state.query.column}" if state.query.column else ""
     parts = [line_text(_shorten(state.name + column), "bold"), *map(Text, state.extent)]
-    if state.further:
-        parts.append(Text.assemble(("+", "bold"), f" for {state.further:,}"))
+    if state.further_count:
+        parts.append(Text.assemble(("+", "bold"), f" for {state.further_count:,}"))
     if state.filter:
         parts.append(Text.assemble("only ", line_text(_shorten(state.filter), "bold")))
     if state.truncated:
@@ -377,18 +377,18 @@ class LineageTab(Vertical, View):
     async def _draw(self, state: LineageState) -> None:
         """Lay out what is to be drawn, and draw it."""
         hood = state.hood
-        if hood is None or state.known is None or not state.is_current:
+        if hood is None or state.full_graph is None or not state.is_current:
             return
         with self._session.reporting(f"drawing the lineage of {state.name}"):
-            if len(state.known) <= 1 and not state.path_edges:
+            if len(state.full_graph) <= 1 and not state.path_edges:
                 self._map.say(_NOTHING)
             elif hood is not self._hood:
                 drawing = await self._lay_out(hood)
                 if self._lineage.state.hood is not hood:
                     return
-                cursor = self._map.cursor if state.at == self._at else state.at
-                self._at = state.at
-                self._map.show(drawing, state.known.graph["roots"][0], cursor)
+                cursor = self._map.cursor if state.current_node == self._at else state.current_node
+                self._at = state.current_node
+                self._map.show(drawing, state.full_graph.graph["roots"][0], cursor)
                 self._map.hold(state.path_edges)
             self._hood = hood
             self._show_extent()

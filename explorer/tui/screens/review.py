@@ -405,7 +405,7 @@ class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState
     def action_withdraw(self) -> None:
         """Withdraw the changeset under the cursor from the server, after confirmation."""
         current = self._shown.current
-        if current is None or current.shared is None:
+        if current is None or current.shared_urn is None:
             return
         question = Text.assemble(
             "Withdraw ",
@@ -413,12 +413,12 @@ class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState
             " from the server?\n\n"
             "Others can no longer review it. Sharing its file again restores it.",
         )
-        self.confirm(question, partial(self._do, "withdraw", current.shared))
+        self.confirm(question, partial(self._do, "withdraw", current.shared_urn))
 
     def action_discard(self) -> None:
         """Delete the file of the changeset under the cursor, after confirmation."""
         current = self._shown.current
-        if current is None or current.working_copy is None or current.shared is not None:
+        if current is None or current.working_copy is None or current.shared_urn is not None:
             return
         unwritten = len(current.working_copy.of("open", "accepted"))
         lost = f"Not written: {counted(unwritten, 'change')}.\n" if unwritten else ""
@@ -475,6 +475,6 @@ class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState
         entry = self._shown.listed[index]
         moment = self._session.times.format(millis_of(entry.at))
         title = padded(line_text(entry.title, "bold"), max(width - len(moment) - 4, 8))
-        shared = [_describe_sync(entry.unsent)] if entry.shared is not None else []
+        shared = [_describe_sync(entry.unsent)] if entry.shared_urn is not None else []
         counts = join([Text(entry.counts), line_text(entry.foreign, "bold"), *shared])
         return Text.assemble(" ", title, " ", (moment, "dim")), Text.assemble("   ", counts)

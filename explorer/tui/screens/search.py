@@ -475,7 +475,7 @@ class SearchView(Vertical, SizeAware):
             finally:
                 waiting.cancel()
             self._tell(before)
-            if search.state.held is None:
+            if search.state.results_held_back is None:
                 self._show(before.results)
             else:
                 self._is_pending = False
@@ -700,9 +700,9 @@ class SearchView(Vertical, SizeAware):
         elif self._search_session is None or self._read_box() is not None:
             if self.text != self._asked.text:
                 self._ask()
-            elif self._search_session is not None and self._state.held is not None:
+            elif self._search_session is not None and self._state.results_held_back is not None:
                 before = self._state.results
-                self._search_session.show_held()
+                self._search_session.show_held_back()
                 self._show(before)
             self.saved.remember(self.text)
             self.focus_results()

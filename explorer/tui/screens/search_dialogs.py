@@ -122,7 +122,7 @@ class SearchesScreen(ChooserScreen, SessionScreen[None, ListState[ListedSearch]]
 
     def start_at(self) -> int:
         """Return the search that is looked at."""
-        return self._shown.at
+        return self._shown.cursor
 
     def preview_entry(self, entry: ChooserEntry) -> None:
         """Look at the search under the cursor."""

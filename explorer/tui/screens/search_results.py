@@ -48,16 +48,16 @@ def match_explanation(
     lines = [join([head, Text(order), Text(score)])]
     if row.reason:
         lines.append(Text("  ").append_text(line_text(row.reason)))
-    for match in row.matched[:_FIELDS_EXPLAINED]:
+    for match in row.matches[:_FIELDS_EXPLAINED]:
         weight = Text("" if match.weight is None else f"  weight {match.weight:g}", "dim")
         room = width - 2 - weight.cell_len
         text = match_text(match, words, room)
         text.truncate(max(room, _NARROWEST), overflow="ellipsis")
         lines.append(Text.assemble("  ", text, weight))
-    more = len(row.matched) - _FIELDS_EXPLAINED
+    more = len(row.matches) - _FIELDS_EXPLAINED
     if more > 0:
         lines.append(Text(f"  … {more} more fields matched", "dim"))
-    if not row.matched:
+    if not row.matches:
         nothing = (
             "  the server does not say which fields matched"
             if words

@@ -217,8 +217,8 @@ class WorklistScreen(DatasetScreen[WorklistState]):
         if listed:
             more = f", {listed:,} of them listed" if total > listed else ""
             parts.append(Text(f"{total:,} undocumented{more}"))
-        if state.written:
-            parts.append(Text(f"{state.written:,} documented here", "bold"))
+        if state.written_count:
+            parts.append(Text(f"{state.written_count:,} documented here", "bold"))
         return join([*parts, line_text(state.question.words(), "italic")])
 
     def show_row(self) -> None:

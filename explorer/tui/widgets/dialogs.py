@@ -854,8 +854,8 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
         """Show the rows, the cursor, the heading, and the row under the cursor."""
         if before.listed is not state.listed or before.instead != state.instead:
             self.draw_rows()
-        elif before.at != state.at:
-            self._rows.move_to(state.at)
+        elif before.cursor != state.cursor:
+            self._rows.move_to(state.cursor)
         else:
             self.draw_heading(state)
         if before.current is not state.current:
@@ -924,7 +924,7 @@ class SessionListDialog(
     def list_rows(self, state: ListStateT) -> None:
         """Show the rows."""
         empty = self.instead(state)
-        self._rows.show(len(state.listed), self.draw_row, cursor=state.at, empty=empty)
+        self._rows.show(len(state.listed), self.draw_row, cursor=state.cursor, empty=empty)
 
     def choose(self) -> None:
         """Open the row that is chosen."""
@@ -1026,7 +1026,7 @@ class SessionListScreen(
     def list_rows(self, state: ListStateT) -> None:
         """Show the rows."""
         table = self.rows_table(state) if state.listed else Table((), ())
-        self.query_one(TableRows).show(table, cursor=state.at, empty=self.instead(state))
+        self.query_one(TableRows).show(table, cursor=state.cursor, empty=self.instead(state))
 
     def show_row(self) -> object:
         """Show the row under the cursor."""

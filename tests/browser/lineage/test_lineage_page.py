@@ -41,7 +41,7 @@ def state(graph: Any, shown: Any = None, hops: int = 1, columns: Any = None, **m
         name="root",
         query=LineageQuery(Urn.parse(root), hops=hops),
         reading="over",
-        known=graph,
+        full_graph=graph,
         hood=hood,
         columns=columns,
     )
