@@ -270,7 +270,7 @@ class LineageWidget(Widget):
 
     def _send_graphml(self) -> None:
         """Send everything read as GraphML."""
-        graph = self._lineage.state.known
+        graph = self._lineage.state.full_graph
         self.send({"kind": "graphml", "text": to_graphml(self.graph if graph is None else graph)})
 
     def _follow_selection(self, change: Any) -> None:
