@@ -3,7 +3,8 @@
     python -m tests.benchmarks.crash [--kills 60] [--seed 1]
 
 Prints what was acknowledged, lost and half-written, and how long a restart took. Every fourth kill
-comes while the search index is committed.
+comes while the search index is committed, and before two of four the process that writes the index
+is killed.
 """
 
 import argparse
@@ -25,10 +26,15 @@ def main() -> int:
     given = parser.parse_args()
     dice = random.Random(given.seed)
     with tempfile.TemporaryDirectory() as directory:
-        crash = Crash(Path(directory))
+        crash = Crash(Path(directory), loads=True)
         for at in range(given.kills):
             wait = dice.uniform(0, 1.5)
-            crash.round(crash.at_commit if at % 4 == 3 else partial(time.sleep, wait))
+            kinds = (
+                partial(time.sleep, wait),
+                *[partial(crash.kill_indexer, wait)] * 2,
+                crash.at_commit,
+            )
+            crash.round(kinds[at % 4])
         seconds = sorted(crash.restarts_seconds)
     kinds = ("lost", "half-written", "refused", "inconsistent")
     counts = {kind: sum(one.startswith(kind) for one in crash.faults) for kind in kinds}

@@ -121,20 +121,12 @@ class DiskIndex:
         return is_here and time.monotonic() >= self._alone_until
 
     def hand_over(self) -> None:
-        """Have another process write from now on, if it can be started. Call it after a commit.
-        Raises as `put`."""
-        if self._directory is None:
-            return
-        try:
-            if self._writer is not None:
-                self._writer.close()
-        except EngineFailed as error:
-            raise self._lost(error) from error
-        self._writer = None
-        try:
-            self.indexer = Indexer(self._vocabulary, self._directory)
-        except IndexerLost as error:
-            self._note_loss(error)
+        """Have another process write from now on, if it can be started. Call it after a commit."""
+        if self._directory is not None:
+            # That process begins merges that are under way again.
+            self._writer = None
+            with suppress(IndexerLost), self._noting_loss():
+                self.indexer = Indexer(self._vocabulary, self._directory)
 
     def take_back(self) -> None:
         """Write in this process from now on. Call it after a commit."""
@@ -184,18 +176,15 @@ class DiskIndex:
         try:
             yield
         except IndexerLost as error:
-            self._note_loss(error)
+            self.indexer = None
+            self._alone_until = time.monotonic() + _ALONE_SECONDS
+            _log.warning(
+                "the search index cannot be written by another process (%s); for %.0f minutes it "
+                "is written by this one",
+                error,
+                _ALONE_SECONDS / 60,
+            )
             raise
-
-    def _note_loss(self, error: IndexerLost) -> None:
-        self.indexer = None
-        self._alone_until = time.monotonic() + _ALONE_SECONDS
-        _log.warning(
-            "the search index cannot be written by another process (%s); for %.0f minutes it is "
-            "written by this one",
-            error,
-            _ALONE_SECONDS / 60,
-        )
 
     def find_damage(self) -> list[str]:
         """Return what is wrong with the files of the index; empty for an index in memory."""
