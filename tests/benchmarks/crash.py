@@ -12,6 +12,7 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -29,15 +30,16 @@ def main() -> int:
         crash = Crash(Path(directory), loads=True)
         for at in range(given.kills):
             wait = dice.uniform(0, 1.5)
-            kinds = (
+            moments: tuple[Callable[[], None], ...] = (
                 partial(time.sleep, wait),
                 *[partial(crash.kill_indexer, wait)] * 2,
                 crash.at_commit,
             )
-            crash.round(kinds[at % 4])
+            crash.round(moments[at % 4])
         seconds = sorted(crash.restarts_seconds)
     kinds = ("lost", "half-written", "refused", "inconsistent")
     counts = {kind: sum(one.startswith(kind) for one in crash.faults) for kind in kinds}
+    print(f"kills of the process that writes the index: {crash.indexers_killed}")
     print(f"kills {given.kills}, seed {given.seed}, acknowledged {crash.acknowledged:,}")
     print(", ".join(f"{kind} {count}" for kind, count in counts.items()))
     print(f"restart: median {median(seconds):.2f} s, longest {seconds[-1]:.2f} s")
