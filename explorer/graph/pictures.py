@@ -203,6 +203,28 @@ def to_svg(
     most_nodes: int = 60,
     most_edges: int = 400,
 ) -> str:
+    """Return the text of `draw_picture`."""
+    return draw_picture(graph, most_nodes=most_nodes, most_edges=most_edges).svg
+
+
+@dataclass(frozen=True, slots=True)
+class SvgPicture:
+    """A picture of a graph, its size in pixels, the middle of each box in it, by URN, and what was
+    left out, in words."""
+
+    svg: str
+    width: float
+    height: float
+    middles: Mapping[str, Point]
+    cut: str
+
+
+def draw_picture(
+    graph: "nx.DiGraph | nx.MultiDiGraph",
+    *,
+    most_nodes: int = 60,
+    most_edges: int = 400,
+) -> SvgPicture:
     """Return an SVG picture of the nodes nearest to the root, with data flowing to the right.
 
     A box has a node's name, its type and its platform; the graph's root has a thick frame,
@@ -244,7 +266,11 @@ def to_svg(
         pieces.append(
             f'<text x="0" y="{drawing.height + 18:.0f}" fill="#808080">{chosen.cut}</text>'
         )
-    return "".join((*pieces, "</svg>"))
+    middles = {
+        urn: (_MARGIN + box.x + box.width / 2, _MARGIN + box.y + box.height / 2)
+        for urn, box in drawing.positions.items()
+    }
+    return SvgPicture("".join((*pieces, "</svg>")), width, height, middles, chosen.cut)
 
 
 def box_size(urn: str, attributes: Mapping[str, Any]) -> Size:

@@ -2,11 +2,11 @@
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput
@@ -56,18 +56,50 @@ Zone = Literal["UTC", "local"]
 _BAR_WIDTH = 24
 _MOST_LISTED = 30
 _NAME_LIMIT = 48
-_MIMETYPE = "application/vnd.plotly.v1+json"
+FIGURE_TYPE = "application/vnd.plotly.v1+json"
 # No text is read as a formula. Not `responsive`: with it, plotly forgets the height of a figure in
 # JupyterLab when the window changes size; without it, the width follows and the height stays.
-_CONFIG = {"displaylogo": False, "typesetMath": False}
+FIGURE_CONFIG = {"displaylogo": False, "typesetMath": False}
 
 
-class ShownChart(ShownTable):
-    """An object rendered as a chart where possible, else as a table and text.
+class ShownFigure(ShownTable):
+    """An object rendered as a figure where possible, else as a picture, as a table and text.
 
     A live notebook draws it with plotly; an exported one, one without a kernel or one that is not
-    trusted shows a picture of the same numbers; a terminal and a screen reader get text.
+    trusted shows a picture of the same; a terminal and a screen reader get text.
     """
+
+    __slots__ = ()
+    _config: ClassVar[Mapping[str, Any]] = FIGURE_CONFIG
+
+    @abstractmethod
+    def figure(self) -> "go.Figure":
+        """Return it as a Plotly figure, which can be changed and shown."""
+
+    def _repr_mimebundle_(
+        self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
+    ) -> dict[str, Any]:
+        makers: dict[str, Callable[[], Any]] = {
+            "text/plain": self.__repr__,
+            "text/html": self._repr_html_,
+            FIGURE_TYPE: self._as_json,
+        }
+        mimetypes = set(makers if include is None else include) - set(exclude or ())
+        return {mime: make() for mime, make in makers.items() if mime in mimetypes}
+
+    def _display_(self) -> "go.Figure":
+        # Asked by marimo, which of a bundle shows the HTML alone; a figure it shows alive.
+        return self.figure()
+
+    def _as_json(self) -> dict[str, Any]:
+        import json
+
+        figure: dict[str, Any] = json.loads(self.figure().to_json())
+        return figure | {"config": dict(self._config)}
+
+
+class ShownChart(ShownFigure):
+    """An object whose figure is a chart."""
 
     __slots__ = ()
 
@@ -83,27 +115,6 @@ class ShownChart(ShownTable):
         """Return the chart as the text of an SVG file."""
 
         return draw_svg(self.chart(zone))
-
-    def _repr_mimebundle_(
-        self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
-    ) -> dict[str, Any]:
-        makers: dict[str, Callable[[], Any]] = {
-            "text/plain": self.__repr__,
-            "text/html": self._repr_html_,
-            _MIMETYPE: self._as_json,
-        }
-        mimetypes = set(makers if include is None else include) - set(exclude or ())
-        return {mime: make() for mime, make in makers.items() if mime in mimetypes}
-
-    def _display_(self) -> "go.Figure":
-        # Asked by marimo, which of a bundle shows the HTML alone; a figure it shows alive.
-        return self.figure()
-
-    def _as_json(self) -> dict[str, Any]:
-        import json
-
-        figure: dict[str, Any] = json.loads(self.figure().to_json())
-        return figure | {"config": _CONFIG}
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,14 +1,23 @@
 """Lineage, impact and paths between entities, rendered as pictures, trees and frames."""
 
-from collections.abc import Iterator, Mapping
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.urn import Urn
+from explorer.metadata.urn import MAX_URN_BYTES, Urn
+from explorer.notebook.chart import (
+    COLOURS,
+    FIGURE_CONFIG,
+    FIGURE_TYPE,
+    LIGHT,
+    ShownFigure,
+    label,
+)
 from explorer.notebook.progress import with_progress
 from explorer.notebook.view import ShownTable, grid_parts
 from explorer.sessions.lineage import (
@@ -39,10 +48,12 @@ from explorer.views.table import Table, TableColumn, domain_columns, label_colum
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
+    import plotly.graph_objects as go
 
     from explorer import graph
     from explorer.client import Catalog
     from explorer.graph import Extent
+    from explorer.graph.pictures import SvgPicture
     from explorer.notebook.widgets.lineage import LineageWidget
     from explorer.views.parts import Tone
 
@@ -212,9 +223,15 @@ _EXTENTS: "Mapping[str, Extent]" = {
 }
 
 
+# What zooms, shows all of it, goes back to where it began, and saves what is in view.
+_BUTTONS = ["zoomIn2d", "zoomOut2d", "autoScale2d", "resetScale2d", "toImage"]
+_ZOOM = {"displayModeBar": True, "modeBarButtons": [_BUTTONS]}
+
+
 @dataclass(frozen=True, repr=False)
-class EntityLineage(ShownTable):
-    """The lineage of an entity as far as it was read: iterates over URNs, nearest first.
+class EntityLineage(ShownFigure):
+    """The lineage of an entity as far as it was read: iterates over URNs, nearest first. Its
+    picture can be zoomed and dragged in a live notebook.
 
     `lineage` is the graph of `explorer.graph.lineage`; it belongs to the object: change only a
     copy. `names` has the display names of owners and domains, by URN.
@@ -224,6 +241,8 @@ class EntityLineage(ShownTable):
     lineage: "nx.DiGraph"
     names: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
     catalog: "Catalog" = field(compare=False, kw_only=True)
+
+    _config: ClassVar = {**FIGURE_CONFIG, **_ZOOM}
 
     @cached_property
     def graph(self) -> "nx.DiGraph":
@@ -324,7 +343,26 @@ class EntityLineage(ShownTable):
 
         return to_svg(self.lineage, most_nodes=most_nodes)
 
-    def parts(self) -> Iterator[Part]:
+    def figure(self) -> "go.Figure":
+        """Return the picture as a Plotly figure, which is zoomed and dragged: it begins at the
+        root, as large as its words are read. No request."""
+        from explorer.graph.pictures import draw_picture
+
+        picture = draw_picture(self.lineage, most_nodes=_MOST_DRAWN)
+        notes = [*self._counts(), picture.cut, incomplete_sentence(self.truncated)]
+        names = {urn: entity.full_name for urn, entity in self._entities.items()}
+        title, note = f"Lineage of {self.name}", " · ".join(filter(None, notes))
+        return draw_lineage(title, note, picture, str(self.root), names)
+
+    def _repr_mimebundle_(
+        self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
+    ) -> dict[str, Any]:
+        # Where nothing is to be drawn, the sentence that says so is shown.
+        without = () if len(self) else (FIGURE_TYPE,)
+        return super()._repr_mimebundle_(include, {*without, *(exclude or ())})
+
+    def _counts(self) -> tuple[str, str]:
+        """Return how far the lineage goes, and how much there is on each side."""
         attributes = self.lineage.graph
         direction = attributes["direction"]
         extent = f"{hop_count(attributes['hops'])} {_WORDS.get(direction, direction)}"
@@ -332,11 +370,15 @@ class EntityLineage(ShownTable):
         below = len(self) - above
         counts = [f"{above:,} upstream"] * (direction != "DOWNSTREAM")
         counts += [f"{below:,} downstream"] * (direction != "UPSTREAM")
-        yield Title(f"Lineage of {self.name}", f"{extent} · {', '.join(counts)}")
+        return extent, ", ".join(counts)
+
+    def parts(self) -> Iterator[Part]:
+        extent, counts = self._counts()
+        yield Title(f"Lineage of {self.name}", f"{extent} · {counts}")
         if not len(self):
             yield Say("no lineage")
         else:
-            alt = f"lineage of {self.name}: {', '.join(counts)}, listed below"
+            alt = f"lineage of {self.name}: {counts}, listed below"
             yield Picture(self.svg(), alt, list(self._tree()), list(self._table()))
         if cut := incomplete_sentence(self.truncated):
             yield Say(cut, "loud")
@@ -539,6 +581,96 @@ class ColumnLineage(ShownTable):
             Cell(f"{attributes['hops']:+d}"),
             Cell("" if node in self._certain else "guess", tone="quiet"),
         )
+
+
+_VIEW_WIDTH, _VIEW_HEIGHT, _HEAD = 1_000.0, 560.0, 48
+_CLEAR = "rgba(0,0,0,0)"
+_LONGEST_NOTE = 120
+
+
+def draw_lineage(
+    title: str, note: str, picture: "SvgPicture", root: str, names: Mapping[str, str]
+) -> "go.Figure":
+    """Return a picture of lineage as a Plotly figure that is zoomed and dragged, and says the name
+    and the URN of a box below the pointer.
+
+    A unit is a pixel of the picture. It begins with the whole picture, or where that is too wide or
+    too tall to be read, with what is around the root.
+    """
+    import plotly.graph_objects as go
+
+    tall = min(max(picture.height, 120.0), _VIEW_HEIGHT)
+    x, y = picture.middles.get(root, (picture.width / 2, picture.height / 2))
+    left, top = _begin(x, picture.width, _VIEW_WIDTH), _begin(y, picture.height, tall)
+    urns = [urn for urn in picture.middles if urn in names]
+    middles = [picture.middles[urn] for urn in urns]
+    boxes = go.Scatter(
+        x=[x for x, _ in middles],
+        y=[y for _, y in middles],
+        text=[f"{label(names[urn])}<br>{label(urn, MAX_URN_BYTES)}" for urn in urns],
+        mode="markers",
+        marker={"size": 32, "opacity": 0},
+        hovertemplate="%{text}<extra></extra>",
+    )
+    # What is scaled to show all of it reaches to the corners.
+    corners = go.Scatter(
+        x=[0, picture.width],
+        y=[0, picture.height],
+        mode="markers",
+        marker={"size": 1, "opacity": 0},
+        hoverinfo="skip",
+    )
+    figure = go.Figure([boxes, corners])
+    # On a page of any colour: what is written has a ground of its own, as the boxes do.
+    figure.add_annotation(
+        text=f"<b>{label(title)}</b>  {label(note, _LONGEST_NOTE)}",
+        xref="paper",
+        yref="paper",
+        x=0,
+        y=1,
+        xanchor="left",
+        yanchor="bottom",
+        yshift=8,
+        showarrow=False,
+        borderpad=5,
+        bgcolor=LIGHT.ground,
+        font={"color": LIGHT.text, "size": 13},
+    )
+    encoded = b64encode(picture.svg.encode()).decode("ascii")
+    figure.add_layout_image(
+        source=f"data:image/svg+xml;base64,{encoded}",
+        xref="x",
+        yref="y",
+        x=0,
+        y=0,
+        xanchor="left",
+        yanchor="top",
+        sizex=picture.width,
+        sizey=picture.height,
+        sizing="stretch",
+        layer="below",
+    )
+    figure.update_layout(
+        template="none",
+        height=tall + _HEAD,
+        margin={"l": 8, "r": 8, "t": _HEAD, "b": 0},
+        paper_bgcolor=_CLEAR,
+        plot_bgcolor=_CLEAR,
+        modebar={"bgcolor": LIGHT.ground, "color": LIGHT.text, "activecolor": COLOURS[0]},
+        dragmode="pan",
+        hovermode="closest",
+        showlegend=False,
+    )
+    figure.update_xaxes(visible=False, range=[left, left + _VIEW_WIDTH])
+    figure.update_yaxes(visible=False, range=[top + tall, top], scaleanchor="x")
+    return figure
+
+
+def _begin(middle: float, size: float, room: float) -> float:
+    """Return where a view of so much room begins: around the middle of all, or of the root."""
+    if size <= room:
+        return (size - room) / 2
+    return min(max(middle - room / 2, 0), size - room)
 
 
 def _simple_graph(graph: "nx.DiGraph") -> "nx.DiGraph":

@@ -323,7 +323,7 @@ _ONE_LINE = (
     "direction:rtl;text-align:left;"
 )
 _SHORT = 20
-_SMALLEST = 0.75
+_SMALLEST = 0.9
 _SVG_WIDTH = re.compile(r'<svg [^>]*?\bwidth="(\d+)"')
 _WORD_END = re.compile(r"(_+)(?=[^_])")
 _LINES = (

@@ -1,6 +1,7 @@
 """Lineage, impact and ways show themselves as a picture, a tree, a frame and a graph."""
 
 import json
+from base64 import b64decode
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +18,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
+FIGURE = "application/vnd.plotly.v1+json"
 STAGED = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.staging.stg_orders,PROD)"
 
 
@@ -54,6 +56,42 @@ def test_lineage_shows_a_picture_and_below_it_a_list(lineage: Any, read: Any) ->
         assert urn == ORDERS or urn in page.text
     assert {"mart_ltv (PROD)", "mart_ltv (DEV)"} <= drawn
     assert "15 upstream, 29 downstream" in page.text
+
+
+def test_lineage_is_a_figure_that_begins_at_its_root_and_can_be_read(cat: Any, orders: Any) -> None:
+    whole = orders.lineage(hops=3)
+    data = whole._repr_mimebundle_()
+    assert {"text/plain", "text/html", FIGURE} == set(data)
+    figure = data[FIGURE]
+    (image,) = figure["layout"]["images"]
+    svg = b64decode(image["source"].partition(",")[2]).decode()
+    assert svg == whole.svg()
+    assert f'width="{image["sizex"]:.0f}" height="{image["sizey"]:.0f}"' in svg
+    # A unit is a pixel, so that words are as large as in the picture, and the root is in view.
+    (left, right), (bottom, top) = (figure["layout"][f"{axis}axis"]["range"] for axis in "xy")
+    assert right - left == 1_000
+    at = next(place for place, text in enumerate(figure["data"][0]["text"]) if ORDERS in text)
+    assert left < figure["data"][0]["x"][at] < right < image["sizex"]
+    assert top < figure["data"][0]["y"][at] < bottom
+    (said,) = figure["layout"]["annotations"]
+    assert "29 upstream, 38 downstream · 60 of 68 are drawn, the nearest" in said["text"]
+    assert figure["config"]["modeBarButtons"][0][:3] == ["zoomIn2d", "zoomOut2d", "autoScale2d"]
+
+    alone = cat.dataset(Urn.dataset("hive", "figures.alone")).lineage()
+    assert set(alone._repr_mimebundle_()) == {"text/plain", "text/html"}
+
+
+def test_a_figure_says_names_and_takes_none_for_markup(cat: Any) -> None:
+    source, hostile = (Urn.dataset("hive", f"figures.{name}") for name in ("source", "hostile"))
+    cat.ingest(Proposal(hostile, "datasetProperties", {"name": "<img src=x onerror=y> $a$"}))
+    upstreams = {"upstreams": [{"dataset": str(source), "type": "TRANSFORMED"}]}
+    cat.ingest(Proposal(hostile, "upstreamLineage", upstreams))
+    figure = cat.dataset(source).lineage().figure()
+    texts = dict(text.split("<br>")[::-1] for text in figure.data[0].text)
+    assert texts[str(hostile)] == "&lt;img src=x onerror=y&gt; &#36;a&#36;"
+    # All of it is in view.
+    assert figure.layout.xaxis.range[0] < 0 < figure.layout.images[0].sizex
+    assert figure.layout.images[0].sizex < figure.layout.xaxis.range[1]
 
 
 def test_lineage_as_text_is_a_tree(lineage: Any) -> None:

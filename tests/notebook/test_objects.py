@@ -97,7 +97,7 @@ def test_a_picture_is_as_wide_as_its_cell_unless_it_could_not_be_read(orders: An
         least = re.fullmatch(r"max-width:100%;min-width:(\d+)px;height:auto", style[1])
         assert least
         # Names are of 12 pixels in a picture of its full width.
-        assert 9 <= int(least[1]) / int(width[1]) * 12 < 9.1
+        assert 10.8 <= int(least[1]) / int(width[1]) * 12 < 10.9
         # What is wider than its cell is scrolled.
         assert "overflow-x:auto" in shown._repr_html_()
 

@@ -44,3 +44,37 @@ def test_charts_and_lineage_keep_their_height_in_a_window_of_another_size(
         lineage.get_by_role("button", name="Zoom out").click()
     expect(page.locator(".cx-far")).to_have_count(1)
     assert stage.bounding_box()["height"] == high
+
+
+@pytest.mark.nightly
+def test_lineage_is_read_at_first_and_zoomed_until_all_of_it_is_in_view(
+    open_notebook: Any, expect: Any
+) -> None:
+    book = open_notebook(CELLS[0], f"cat.dataset('{ORDERS}').lineage(3)")
+    book.run()
+    page = book.page
+    figure, picture = page.locator(".js-plotly-plot"), page.locator(".js-plotly-plot image")
+    expect(picture).to_be_visible()
+    # Without a ground of its own it stands on the page's, light or dark.
+    assert figure.locator(".main-svg").first.get_attribute("style") == (
+        "background: rgba(0, 0, 0, 0);"
+    )
+    read = picture.bounding_box()
+    # Its units are pixels: names are as large as they are made.
+    assert read["width"] >= 2_000
+    inside = figure.bounding_box()
+    assert read["width"] > inside["width"]
+    page.locator(".modebar-btn[data-title='Autoscale']").click()
+    page.wait_for_function(
+        "([wide]) => document.querySelector('.js-plotly-plot image')"
+        ".getBoundingClientRect().width <= wide",
+        arg=[inside["width"]],
+    )
+    small = picture.bounding_box()["width"]
+    page.locator(".modebar-btn[data-title='Zoom in']").click()
+    page.wait_for_function(
+        "([small]) => document.querySelector('.js-plotly-plot image')"
+        ".getBoundingClientRect().width > small * 1.5",
+        arg=[small],
+    )
+    book.picture("lineage-zoomed")
