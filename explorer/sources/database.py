@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -98,6 +98,29 @@ _STATISTICS: Final = {
         " from information_schema.tables where table_type = 'BASE TABLE'"
     ),
 }
+# Queries for what else is known of tables, by schema and table: a partition is told by its parent.
+_PARTITIONED: Final = {
+    "postgresql": (
+        "select n.nspname, t.relname, t.relispartition, rn.nspname,"
+        " case when t.relkind = 'p' then pg_get_partkeydef(t.oid) end,"
+        " l.number, l.row_count, l.size,"
+        " (select array_agg(a.attname::text) from pg_attribute a where a.attrelid = t.oid"
+        " and a.attnum = any (k.partattrs)), s.srvname, f.ftoptions"
+        " from pg_class t join pg_namespace n on n.oid = t.relnamespace"
+        " left join pg_class r on r.oid = pg_partition_root(t.oid)"
+        " left join lateral (select count(*) as number, sum(pg_total_relation_size(c.oid))::bigint"
+        " as size, case when min(c.reltuples) >= 0 then sum(c.reltuples)::bigint end as row_count"
+        " from pg_partition_tree(t.oid) p join pg_class c on c.oid = p.relid"
+        " where p.isleaf and t.relkind = 'p') l on true"
+        " left join pg_namespace rn on rn.oid = r.relnamespace"
+        " left join pg_partitioned_table k on k.partrelid = t.oid"
+        " left join pg_foreign_table f on f.ftrelid = t.oid"
+        " left join pg_foreign_server s on s.oid = f.ftserver"
+        " where t.relkind in ('r', 'p', 'f') and (t.relispartition or t.relkind <> 'r')"
+        " and n.nspname not like 'pg\\_%' and n.nspname <> 'information_schema'"
+    ),
+}
+_MOST_VALUES: Final = 100
 # The rows of all tables are counted in an SQLite file of at most this size.
 _COUNTED_BYTES: Final = 256 << 20
 _REFUSED: Final = re.compile(
@@ -392,6 +415,20 @@ def _reason(error: Exception) -> str:
     return " ".join(own.split()).rstrip(".?") or type(error).__name__
 
 
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    """Where the rows of a table are kept: in partitions, by `keys`, or on another server. A
+    partition `is_partition` of a table in the schema `root`. The numbers of rows and bytes are
+    those of all partitions."""
+
+    is_partition: bool
+    root: str | None
+    keys: frozenset[str]
+    properties: Mapping[str, str]
+    row_count: int | None
+    size_bytes: int | None
+
+
 @dataclass(slots=True)
 class _Reader:
     """Reads one database over a connection."""
@@ -414,6 +451,7 @@ class _Reader:
         inspector = inspect(self.connection)
         above = () if is_two_levels else (self._database(),)
         native = self._native_types()
+        storage = self._storage()
         statistics = self._statistics()
         tables: list[TableDefinition] = []
         done = 0
@@ -423,7 +461,7 @@ class _Reader:
                 writer.add_container(path)
             skipped = writer.inventory.skipped
             try:
-                names = self._names(inspector, schema)
+                names = self._names(inspector, schema, storage)
             except self._errors() as error:
                 self._undo(error)
                 failures.append(error)
@@ -433,6 +471,7 @@ class _Reader:
             progress("tables", done, done + len(names))
             for table in self._tables(inspector, schema, path, names, native, skipped):
                 table.row_count, table.size_bytes = statistics(schema, table)
+                self._add_storage(table, storage.get((schema or "", table.path[-1])))
                 tables.append(table)
                 done += 1
                 progress("tables", done, done + len(names))
@@ -530,7 +569,6 @@ class _Reader:
             yield None, (self.file.stem,)
             return
         system = _SYSTEM_SCHEMAS.get(self.dialect, ("information_schema",))
-        schemas = self.options.schemas
         database = self.connection.engine.url.database if self.dialect in _TWO_LEVELS else None
         for name in inspector.get_schema_names():
             if any(fnmatchcase(name, pattern) for pattern in system) or database not in (
@@ -538,15 +576,35 @@ class _Reader:
                 name,
             ):
                 continue
-            if schemas and not any(fnmatchcase(name, pattern) for pattern in schemas):
-                continue
-            yield name, (*above, name)
+            if self._is_chosen(name):
+                yield name, (*above, name)
 
-    def _names(self, inspector: "Inspector", schema: str | None) -> dict[str, str]:
-        """Return the subtypes of the tables and views of a schema, sorted by name."""
+    def _is_chosen(self, schema: str) -> bool:
+        patterns = self.options.schemas
+        return not patterns or any(fnmatchcase(schema, pattern) for pattern in patterns)
+
+    def _names(
+        self,
+        inspector: "Inspector",
+        schema: str | None,
+        storage: Mapping[tuple[str, str], _Storage],
+    ) -> dict[str, str]:
+        """Return the subtypes of the tables and views of a schema, sorted by name. Partitions are a
+        part of their table, unless it is not read."""
         hidden = self._shadow_tables()
         subtypes = {
             name: "Table" for name in inspector.get_table_names(schema) if name not in hidden
+        }
+        # SQLAlchemy has this for PostgreSQL alone.
+        foreign_names = getattr(inspector, "get_foreign_table_names", None)
+        if foreign_names is not None:
+            subtypes |= dict.fromkeys(foreign_names(schema), "Foreign Table")
+        subtypes = {
+            name: subtype
+            for name, subtype in subtypes.items()
+            if (stored := storage.get((schema or "", name))) is None
+            or not stored.is_partition
+            or not self._is_chosen(stored.root or "")
         }
         subtypes |= dict.fromkeys(inspector.get_view_names(schema), "View")
         with suppress(NotImplementedError):
@@ -597,7 +655,8 @@ class _Reader:
             table.description = details.comment(name)
             table.primary_key = details.primary_key(name)
             table.foreign_keys = tuple(details.foreign_keys(name, path))
-            if subtype != "Table":
+            table.properties = details.properties(name)
+            if subtype in ("View", "Materialized View"):
                 table.is_materialized = subtype != "View"
                 try:
                     definition = inspector.get_view_definition(name, schema)
@@ -631,6 +690,50 @@ class _Reader:
             (schema if is_named else None, table, column): str(kind)
             for schema, table, column, kind in rows
         }
+
+    def _storage(self) -> dict[tuple[str, str], _Storage]:
+        """Return where tables are kept that are partitioned, partitions or foreign, by schema and
+        name."""
+        query = _PARTITIONED.get(self.dialect)
+        if query is None:
+            return {}
+        try:
+            rows = self.connection.exec_driver_sql(query.replace("%", self._percent)).all()
+        except self._errors() as error:
+            self._undo(error)
+            return {}
+        storage = {}
+        for schema, name, is_partition, root, key, count, row_count, size, *more in rows:
+            keys, server, options = more
+            named = dict(option.partition("=")[::2] for option in options or ())
+            remote = [named[part] for part in ("schema_name", "table_name") if part in named]
+            properties = {
+                "partitioned_by": key,
+                "partitions": str(count) if key else None,
+                "foreign_server": server,
+                "foreign_table": ".".join(remote),
+            }
+            storage[schema, name] = _Storage(
+                is_partition,
+                root,
+                frozenset(keys or ()),
+                {label: text for label, text in properties.items() if text},
+                _integer(row_count) if key else None,
+                _integer(size) if key else None,
+            )
+        return storage
+
+    def _add_storage(self, table: TableDefinition, storage: _Storage | None) -> None:
+        if storage is None:
+            return
+        table.properties = {**storage.properties, **table.properties}
+        if "partitioned_by" in storage.properties:
+            table.row_count, table.size_bytes = storage.row_count, storage.size_bytes
+        if table.columns is not None:
+            table.columns = [
+                replace(column, is_partition_key=column.path in storage.keys)
+                for column in table.columns
+            ]
 
     @property
     def _percent(self) -> str:
@@ -688,6 +791,7 @@ class _Details:
         self._primary: dict[str, Any] = {}
         self._foreign: dict[str, Any] = {}
         self._comments: dict[str, Any] = {}
+        self._checks: dict[str, Any] = {}
         self.is_complete = False
 
     def read_all(self) -> None:
@@ -701,6 +805,8 @@ class _Details:
         with suppress(NotImplementedError):
             comments = inspector.get_multi_table_comment(schema, kind=ObjectKind.ANY)
             self._comments = _by_name(comments)
+        with suppress(NotImplementedError):
+            self._checks = _by_name(inspector.get_multi_check_constraints(schema))
         self.is_complete = True
 
     def read_one(self, name: str) -> None:
@@ -711,6 +817,8 @@ class _Details:
         self._foreign[name] = inspector.get_foreign_keys(name, schema)
         with suppress(NotImplementedError):
             self._comments[name] = inspector.get_table_comment(name, schema)
+        with suppress(NotImplementedError):
+            self._checks[name] = inspector.get_check_constraints(name, schema)
 
     def columns(self, name: str) -> "Sequence[ReflectedColumn] | None":
         """Return the columns of a table, or `None` if they could not be read."""
@@ -724,6 +832,27 @@ class _Details:
         """Return the columns of a table's primary key."""
         return tuple((self._primary.get(name) or {}).get("constrained_columns") or ())
 
+    def properties(self, name: str) -> dict[str, str]:
+        """Return the conditions on a table's rows, what generated columns are computed from, and
+        the values of its columns' enums."""
+        from sqlalchemy import Enum
+
+        properties = {
+            f"check.{check.get('name') or number}": str(check["sqltext"])
+            for number, check in enumerate(self._checks.get(name) or (), start=1)
+        }
+        for column in self._columns.get(name) or ():
+            if computed := column.get("computed"):
+                text = _cut_expression(str(computed["sqltext"]))
+                properties[f"generated.{column['name']}"] = text
+            kind = column["type"]
+            # Of an enum without a name, the values are in its type.
+            if isinstance(kind, Enum) and kind.name:
+                values = ", ".join(kind.enums[:_MOST_VALUES])
+                more = len(kind.enums) - _MOST_VALUES
+                properties[f"enum.{kind.name}"] = values + (f" and {more:,} more" * (more > 0))
+        return properties
+
     def foreign_keys(self, name: str, path: tuple[str, ...]) -> Iterator[ForeignKeyDefinition]:
         """Yield the foreign keys of a table; `path` is that of its container."""
         for key in self._foreign.get(name) or ():
@@ -735,6 +864,17 @@ class _Details:
             referred_columns = referred_columns or self.primary_key(key["referred_table"])
             key_name = key.get("name") or f"{name}_{'_'.join(columns)}_fkey"
             yield ForeignKeyDefinition(key_name, columns, table, referred_columns)
+
+
+def _cut_expression(text: str) -> str:
+    """Return an expression up to the parenthesis that ends it: of SQLite, SQLAlchemy returns the
+    rest of the line as well."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth < 0:
+            return text[:at]
+    return text
 
 
 def _by_name(values_by_key: "Mapping[TableKey, Any]") -> dict[str, Any]:

@@ -332,15 +332,17 @@ def _tables(
 
 
 def _add_keys(tables: Mapping[_Key, TableDefinition], rows: Any, condition: str) -> None:
-    for schema, name, kind, key_columns, referenced_name, referenced_columns, label in rows(
+    for schema, name, kind, key_columns, referenced_name, referenced_columns, label, text in rows(
         "select schema_name, table_name, constraint_type, constraint_column_names,"
-        " referenced_table, referenced_column_names, constraint_name"
+        " referenced_table, referenced_column_names, constraint_name, expression"
         f" from duckdb_constraints() {condition} order by table_oid, constraint_index"
     ):
         table = tables.get((schema, name))
         if table is None:
             continue
-        if kind == "PRIMARY KEY":
+        if kind == "CHECK":
+            table.properties = {**table.properties, f"check.{label}": text}
+        elif kind == "PRIMARY KEY":
             table.primary_key = tuple(key_columns)
         elif kind == "FOREIGN KEY":
             # DuckDB has no foreign keys across schemas.

@@ -22,6 +22,7 @@ _ORDER: Final = (
     "bucket",
     "folder",
     "table",
+    "foreign table",
     "view",
     "materialized view",
     "file",

@@ -110,6 +110,15 @@ def test_a_view_is_traced_to_fields_of_structs_beside_what_the_catalog_lacks(
     ]
 
 
+def test_conditions_are_properties_of_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "sold.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create table sold (number int check (number > 0))")
+    found = open_source(str(path), SourceOptions()).read(quiet)
+    sold = aspects_of(found.proposals, "sold.main.sold")["datasetProperties"]
+    assert list(sold["customProperties"].values()) == ["(number > 0)"]
+
+
 def test_only_the_schemas_asked_for_are_read(lake: Path) -> None:
     found = open_source(str(lake), SourceOptions(schemas=("sal*",))).read(quiet)
     assert {one.urn.name for one in found.proposals if one.urn.entity_type == "dataset"} == {

@@ -124,6 +124,68 @@ def test_schemas_tables_views_keys_and_comments_are_read(server: str) -> None:
     }
 
 
+_WAREHOUSE = """
+create schema parts; create schema old;
+create extension postgres_fdw;
+create server remote foreign data wrapper postgres_fdw options (host 'elsewhere');
+create user mapping for public server remote options (user 'u', password 'hidden');
+create foreign table parts.clicks (id int, at timestamptz) server remote
+    options (schema_name 'web', table_name 'clicks_raw');
+create type parts.mood as enum ('good', 'bad');
+create table parts.sales (
+    day date not null, price numeric, number int check (number > 0),
+    total numeric generated always as (price * number) stored, mood parts.mood,
+    constraint plausible check (price < 100 or mood = 'good')
+) partition by range (day);
+create table parts.sales_2024 partition of parts.sales
+    for values from ('2024-01-01') to ('2025-01-01');
+create table parts.sales_2025 partition of parts.sales
+    for values from ('2025-01-01') to ('2026-01-01') partition by list (mood);
+create table old.sales_2025_good partition of parts.sales_2025 for values in ('good');
+insert into parts.sales (day, price, number) values ('2024-02-01', 2, 3);
+insert into parts.sales (day, price, number, mood) values ('2025-02-01', 2, 3, 'good');
+"""
+
+
+def test_partitions_are_a_part_of_their_table(postgres: Cluster) -> None:
+    with psycopg.connect(postgres.address(), autocommit=True) as connection:
+        connection.execute("create database warehouse")
+    with psycopg.connect(postgres.address("warehouse"), autocommit=True) as connection:
+        connection.execute(_WAREHOUSE)
+        connection.execute("analyze")
+    address = postgres.address("warehouse").replace("postgresql:", "postgresql+psycopg:")
+    found = Database(address, SourceOptions()).read(quiet)
+    assert found.skipped == []
+    assert (found.kinds["table"], found.kinds["foreign table"], found.kinds["column"]) == (1, 1, 7)
+    sales = aspects_of(found.proposals, "warehouse.parts.sales")
+    keys = [one for one in sales["schemaMetadata"]["fields"] if one.get("isPartitioningKey")]
+    assert [one["fieldPath"] for one in keys] == ["day"]
+    assert sales["datasetProperties"]["customProperties"] == {
+        "partitioned_by": "RANGE (day)",
+        "partitions": "2",
+        "check.plausible": "price < 100::numeric OR mood = 'good'::parts.mood",
+        "check.sales_number_check": "number > 0",
+        "generated.total": "(price * (number)::numeric)",
+        "enum.mood": "good, bad",
+    }
+    assert sales["datasetProfile"]["rowCount"] == 2
+    assert sales["datasetProfile"]["sizeInBytes"] > 0
+    clicks = aspects_of(found.proposals, "warehouse.parts.clicks")
+    assert columns_of(clicks["schemaMetadata"]) == [
+        ("id", "integer", "Number", True),
+        ("at", "timestamp with time zone", "Time", True),
+    ]
+    assert clicks["subTypes"] == {"typeNames": ["Foreign Table"]}
+    assert clicks["datasetProperties"]["customProperties"] == {
+        "foreign_server": "remote",
+        "foreign_table": "web.clicks_raw",
+    }
+    assert "hidden" not in str(found)
+    # Where its table is left out, a partition is a table of its own.
+    only = Database(address, SourceOptions(schemas=("old",))).read(quiet)
+    assert aspects_of(only.proposals, "warehouse.old.sales_2025_good")
+
+
 def test_a_wrong_password_is_told_and_never_shown(
     server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

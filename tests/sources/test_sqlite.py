@@ -77,6 +77,22 @@ def test_a_broken_view_is_listed_with_the_reason_and_loses_nothing_else(shop: Pa
     assert "schemaMetadata" in aspects_of(found.proposals, "shop.orders")
 
 
+def test_conditions_and_generated_columns_are_properties_of_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "sold.sqlite"
+    execute(
+        path,
+        "create table sold (price int, number int check (number > 0), total int generated always"
+        " as (price * number) stored, constraint plausible check (price < 100))",
+    )
+    found = open_source(str(path), SourceOptions()).read(quiet)
+    properties = aspects_of(found.proposals, "sold.sold")["datasetProperties"]["customProperties"]
+    assert properties == {
+        "check.plausible": "price < 100",
+        "check.2": "number > 0",
+        "generated.total": "price * number",
+    }
+
+
 def test_a_column_without_a_name_is_listed_and_loses_no_other(shop: Path) -> None:
     execute(shop, 'create table notes (a text, "" text, primary key (a, ""))')
     found = open_source(str(shop), SourceOptions()).read(quiet)
