@@ -395,10 +395,16 @@ def _date_millis(text: str) -> int | None:
     return millis_of(moment)
 
 
+_DBT = "urn:li:dataset:(urn:li:dataPlatform:dbt,"
+
+
 def _display_names(document: Document) -> tuple[Scalar, ...]:
     values: dict[Scalar, None] = {document.name: None} if document.name else {}
     for name in fields.GIVEN_NAMES:
         values.update(dict.fromkeys(document.fields.get(name, ())))
+    if document.urn.startswith(_DBT):
+        # The alias of a model, or the identifier of a source: its name in the warehouse.
+        values[Urn.parse(document.urn).name.rpartition(".")[2]] = None
     return tuple(values)
 
 

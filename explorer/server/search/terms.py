@@ -438,7 +438,7 @@ def _places(how: How, text: str) -> list[_Place]:
 # index of another format is rebuilt.
 # Increment this when the schema, the names of entities or their order change: an index of another
 # format is rebuilt.
-FORMAT = 21
+FORMAT = 22
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})

@@ -333,6 +333,25 @@ def test_a_part_that_is_found_in_ever_so_many_ways_is_found(
     assert found("e_x", "CONTAIN") == []
 
 
+def test_a_dbt_model_is_found_by_its_alias_as_by_its_name(
+    filled: Fill, dataset: Make, names: Names
+) -> None:
+    index = filled(
+        dataset("wh.main.Sales", platform="dbt", datasetProperties={"name": "fct_orders"}),
+        dataset("wh.main.stock", platform="dbt", datasetProperties={"name": "stock"}),
+        dataset("wh.main.sales_of_stock", datasetProperties={"name": "other"}),
+    )
+
+    def found(condition: Condition, value: str) -> list[str]:
+        return names(index, "*", all_of(Criterion("name", (value,), condition)))
+
+    for word in ("sales", "Sales", "fct_orders"):
+        assert found("EQUAL", word) == ["wh.main.Sales"]
+        assert names(index, word)[0] == "wh.main.Sales"
+    assert found("START_WITH", "sal") == ["wh.main.Sales"]
+    assert found("EQUAL", "main") == found("EQUAL", "wh.main.Sales") == []
+
+
 def test_a_filter_by_name_compares_no_id(
     filled: Fill, dataset: Make, entity: Make, names: Names
 ) -> None:
