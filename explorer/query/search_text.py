@@ -169,7 +169,7 @@ class SearchText:
             # Blanks replace the text before it, so that positions are those of the whole text.
             return read_filter(" " * start + self.text[start:end], registry)
         except FilterSyntax as fault:
-            raise FilterSyntax(self.text, fault.position, fault.length, fault.message) from None
+            raise fault.within(self.text) from None
 
     def _plain(self, registry: Registry) -> Iterator[tuple[TextPart, Criterion]]:
         """Return the conditions on one field that always have to hold."""

@@ -733,7 +733,8 @@ class Reading:
             return self._guide.exactly(name) or FilterField(name)
         field = self._guide.field_for(name, strict=self._strict)
         if field is None and self._strict:
-            raise FilterSyntax(self.text, start, end - start, unknown_field(self._guide, name))
+            message = unknown_field(self._guide, name)
+            raise FilterSyntax(self.text, start, end - start, message, is_field=True)
         return field or FilterField(name)
 
     def _keyword(self) -> str:

@@ -25,16 +25,30 @@ class FilterSyntax(InvalidInput):
 
     `position` is the offset in `text` of the first wrong character, counted from 0, or the length
     of `text` for an error at its end; `length` is the number of wrong characters, at least 1.
-    `message` says what is wrong; `str()` adds the position.
+    `message` says what is wrong; `str()` adds the position. With `is_field`, the wrong characters
+    are the name of an unknown field.
     """
 
-    def __init__(self, text: str, position: int, length: int, message: str) -> None:
+    def __init__(
+        self, text: str, position: int, length: int, message: str, *, is_field: bool = False
+    ) -> None:
         self.text = text
         self.position = position
         self.length = max(1, length)
         self.message = message
+        self.is_field = is_field
         place = f"at character {position + 1}" if position < len(text) else "at the end"
         super().__init__(f"{message} ({place})")
+
+    def within(self, text: str) -> "FilterSyntax":
+        """Return the error in the text of a search, which the wrong text is a part of. For an
+        unknown field it says how to search for what was typed."""
+        message = self.message
+        if self.is_field:
+            typed = text[self.position :].split(maxsplit=1)[0].rstrip(")")
+            problem, _, hint = message.partition("; ")
+            message = f"{problem}; {quote_value(typed)} in quotes is searched for; {hint}"
+        return FilterSyntax(text, self.position, self.length, message)
 
     def pointer(self) -> str:
         """Return two lines: the text around the error, and carets below the wrong characters.

@@ -1,5 +1,6 @@
 """Words and conditions are told apart in one way, and facets are written into the text."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from explorer.metadata.registry import load_registry
 from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
-from explorer.query.filters import Criterion
+from explorer.query.filters import Criterion, Filter
 from explorer.query.search_text import SearchText
 
 REGISTRY = load_registry()
@@ -68,6 +69,17 @@ def test_what_is_wrong_is_told_with_its_place_in_the_whole_text(text: str, place
     with pytest.raises(FilterSyntax) as caught:
         split(text).filter(REGISTRY)
     assert (caught.value.text, caught.value.position) == (text, place)
+
+
+@pytest.mark.parametrize("name", ["titanic:csv", "x=1", "a>b", 'say:"so"'])
+def test_what_is_typed_with_an_unknown_field_is_offered_in_quotes(name: str) -> None:
+    with pytest.raises(FilterSyntax, match="unknown field") as fault:
+        split(f"orders ({name} OR platform:hive)").filter(REGISTRY)
+    quoted = re.search(r'; (".*") in quotes is searched for; ', fault.value.message)
+    assert quoted is not None
+    question = split(f"orders {quoted[1]}")
+    assert (question.words, question.filter(REGISTRY)) == (f"orders {quoted[1]}", Filter())
+    assert fault.value.position == len("orders (")
 
 
 def test_a_facet_is_written_into_the_text_and_taken_out_of_it() -> None:
