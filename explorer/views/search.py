@@ -74,7 +74,8 @@ _FIRST_FACETS: Final = (
 )
 _CONTEXT: Final = 10
 _MOST_LACKING: Final = 3
-_LONGEST_WORDS: Final = 80
+_LONGEST_LABEL: Final = 120
+_LEAST_WORDS: Final = 6
 _BOOLEANS: Final = {"true": "yes", "false": "no"}
 
 
@@ -328,15 +329,17 @@ def result_rows(
     )
 
 
-def loosened_label(page: "SearchPage") -> str:
-    """Return in words that some results have only most of the words; empty if all have all."""
+def loosened_label(page: "SearchPage", room: int = _LONGEST_LABEL) -> str:
+    """Return in words that some results have only most of the words, which come last and are cut
+    where there is no room for all; empty if all have all."""
     if page.complete is None:
         return ""
-    words = line(", ".join(page.words), _LONGEST_WORDS)
     alike = " or mean something alike" if page.by_meaning else ""
+    label = f"none has every word, these have most{alike}: "
     if page.complete:
-        return f"{page.complete:,} with all of: {words}; the others have most{alike}"
-    return f"nothing has all of: {words}; these have most{alike}"
+        have = "has" if page.complete == 1 else "have"
+        label = f"{page.complete:,} {have} every word, the others most{alike}: "
+    return label + line(", ".join(page.words), max(room - len(label) - 1, _LEAST_WORDS))
 
 
 def meaning_label(info: "ServerInfo") -> str:

@@ -346,7 +346,7 @@ async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(
         await reader.ask(f"https://hub.example/dataset/{ORDERS}/Schema")
         await reader.sees(" fct_orders ", "Columns·")
         await reader.ask(REMOVED.parts[1])
-        await reader.sees("nothing has all of: analytics, sandbox, tmp, orders")
+        await reader.sees("none has every word, these have most: analyt")
         await reader.ask(str(REMOVED))
         await reader.sees("SOFT-DELETED", REMOVED.parts[1].rpartition(".")[2])
         await reader.ask(str(Urn.dataset("hive", "never.there")))
@@ -357,6 +357,16 @@ async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(
         await reader.sees(" fct_orders ", "Columns·")
         await reader.ask("x\n" * 1_000_000)
         await reader.sees("cut to its first 10,000 characters")
+
+
+async def test_what_most_words_found_is_said_at_80_columns_and_the_words_are_cut(
+    sample: Path, at: OpenTerminal
+) -> None:
+    async with at(sample, size=(80, 24)) as reader:
+        await reader.ask("orders sandbox tmp analytics whatever")
+        shown = await reader.sees("none has every word, these have most: orders")
+        (line,) = [line for line in shown.splitlines() if "none has every word" in line]
+        assert "… · 1–" in line
 
 
 async def test_results_are_marked_counted_and_unmarked(sample: Path, at: OpenTerminal) -> None:

@@ -375,14 +375,15 @@ def count_line(
     if results.corrected is not None:
         typed, corrected = (in_quotes(words, _SHOWN) for words in results.corrected)
         text.append(f" for {corrected}; nothing matches {typed}", "bold")
-    if loosened := loosened_label(results.page):
-        text.append(f" · {loosened}", "bold")
-    if marked:
-        text.append(f" · {marked:,} marked: t T O D ! L", "bold")
+    rest = Text(f" · {marked:,} marked: t T O D ! L" if marked else "", "bold")
     if row_range is not None:
-        text.append(_page_in_view(row_range, results))
+        rest.append(_page_in_view(row_range, results), "not bold")
     if has_words or sort:
-        text.append(f" · {sort_label(sort, has_words=has_words)}")
+        rest.append(f" · {sort_label(sort, has_words=has_words)}", "not bold")
+    room = width - text.cell_len - rest.cell_len - 3
+    if loosened := loosened_label(results.page, room):
+        text.append(f" · {loosened}", "bold")
+    text.append_text(rest)
     if results.count < results.total:
         stop = f" · the server stops at {results.count:,}"
         text.append(
