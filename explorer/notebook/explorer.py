@@ -17,6 +17,7 @@ from explorer.client.display import line
 from explorer.client.editable import has_one_description
 from explorer.client.folders import TypesSource
 from explorer.errors import CatalogError, NotFound
+from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import names_of_existing, role_of
@@ -316,6 +317,8 @@ def _history(
 
 
 _OFFERED = 8
+# Chosen among the sort orders: the results are columns.
+_COLUMNS = "columns"
 
 
 class ExplorerSession:
@@ -402,7 +405,7 @@ class ExplorerSession:
             if on and results is not None:
                 hits = {str(hit.urn): hit for hit in results.page}
                 if urn in hits:
-                    self.ticked[urn] = hits[urn], results.entities.get(hits[urn].urn)
+                    self.ticked[urn] = hits[urn], results.entities.get(hits[urn].entity_urn)
             elif not on:
                 self.ticked.pop(urn, None)
             self._show("find", self._search_state())
@@ -424,7 +427,8 @@ class ExplorerSession:
                 self._show("find", self._search_state())
 
         # Results are shown before it is known how large and how much used they are.
-        if any(urn.entity_type == "dataset" for urn in results.urns):
+        is_measured = not results.query.columns
+        if is_measured and any(urn.entity_type == "dataset" for urn in results.urns):
             self.asking.ask(
                 "measures",
                 "",
@@ -439,7 +443,7 @@ class ExplorerSession:
             **(page_state(results, self.ticked, self.drafts.urns) if results else {}),
             "text": query.text,
             "filter": query.filter,
-            "order": query.sort,
+            "order": _COLUMNS if query.columns else query.sort,
             "put": self._put,
             "ticked": len(self.ticked),
             "fault": "",
@@ -535,15 +539,18 @@ class ExplorerSession:
     # The entity that is open.
 
     def open(self, urn: str, tab: "Tab" = "overview") -> None:
-        """Open an entity, at a tab unless it was open already. Raises `InvalidUrn` for a text that
-        is not a URN."""
-        target = Urn.parse(urn)
+        """Open an entity, at a tab unless it was open already; of a column its table, with that
+        column. Raises `InvalidUrn` for a text that is not a URN."""
+        target, details = Urn.parse(urn), dict[str, Mapping[str, Any]]()
+        if target.entity_type == "schemaField" and len(target.parts) > 1:
+            tab, details = "columns", {"columns": {"text": FieldPath(target.name).simple}}
+            target = Urn.parse(target.parts[0])
         with self.lock:
-            again = str(target) == self.urn
+            again = str(target) == self.urn and not details
             self.urn, self._going_on = str(target), None
             self.writing.close()
             if not again:
-                self.entity, self.tab, self._details = None, tab, {}
+                self.entity, self.tab, self._details = None, tab, details
                 self._show("entity", {"urn": self.urn, "name": line(target.name), "tabs": []})
                 self._show("tab", {"tab": tab, "urn": self.urn, "reading": True})
         if not again:
@@ -758,7 +765,8 @@ class Explorer(EditorWidget):
         `instead_of` is an explorer whose place this one takes: it is closed, its drafts and, where
         nothing else is asked for, its search and entity go over.
         """
-        super().__init__(orders=[[order, words] for order, words in SORT_ORDERS.items()])
+        orders = {**SORT_ORDERS, _COLUMNS: "columns, best first"}
+        super().__init__(orders=[[order, words] for order, words in orders.items()])
         self._session = ExplorerSession(catalog, self._show, self._opened)
         query, opened = Query(text, filter, chosen={}), str(urn) if urn is not None else ""
         tab: Tab = "overview"
@@ -801,7 +809,7 @@ class Explorer(EditorWidget):
             page = results.page
             table = search_table(page, read, results.measures, page.start, names)
             return to_frame(replace(table, total=page.total, total_of="results"))
-        entities = {hit.urn: entity for hit, entity in ticked if entity is not None}
+        entities = {hit.entity_urn: entity for hit, entity in ticked if entity is not None}
         measures = self._session.measures
         return to_frame(search_table((hit for hit, _ in ticked), entities, measures, names=names))
 
@@ -904,7 +912,9 @@ class Explorer(EditorWidget):
                 registry = session.catalog.registry
                 session.find(session.query.toggle(field, value, registry))
             case {"kind": "order", "order": str(order)} if order in SORT_ORDERS:
-                session.find(replace(session.query, sort=order, start=0))
+                session.find(replace(session.query, sort=order, start=0, columns=False))
+            case {"kind": "order", "order": "columns"}:
+                session.find(replace(session.query, sort="", start=0, columns=True))
             case {"kind": "page", "start": int(start)} if start >= 0:
                 session.find(replace(session.query, start=start))
             case {"kind": "tick", "urn": str(urn), "on": bool(on)}:

@@ -13,7 +13,13 @@ from explorer.sessions.browse import Branch, Outline, OutlineRow
 from explorer.sessions.search import NO_NAMES, Results
 from explorer.views.absence import LOADING, NONE
 from explorer.views.chart import compact
-from explorer.views.search import FacetGroup, ResultRow, facet_value_label, loosened_label
+from explorer.views.search import (
+    FacetGroup,
+    ResultRow,
+    facet_value_label,
+    loosened_label,
+    tables_label,
+)
 from explorer.views.text import EDITED
 
 if TYPE_CHECKING:
@@ -88,7 +94,11 @@ def _note(branch: Branch) -> str:
 def results_page(results: Results, catalog: "SearchCatalog") -> SearchResults:
     """Return the results as the notebook's own, which show themselves. No request."""
     query = results.query
-    question = Question(catalog, None, results.filter, query.sort or None, PAGE, measures=False)
+    question = Question(
+        *(catalog, None, results.filter, query.sort or None, PAGE),
+        measures=False,
+        columns=query.columns,
+    )
     page = replace(results.page, text=query.text.strip() or "*")
     return make_results(page, results.entities, question, results.measures, results.names)
 
@@ -125,7 +135,9 @@ def _describe_results(results: Results) -> str:
     if not page.total:
         hint = "; remove a condition, or try fewer words"
         return f"No results{hint if query.chosen or query.filter or query.text else ''}"
-    parts = [counted(page.total, "result")]
+    parts = [counted(page.total, "column" if query.columns else "result")]
+    if tables := tables_label(page):
+        parts[0] += f" {tables}"
     if page.total > len(page):
         parts.append(f"{page.start + 1:,}–{page.end:,}")
     if results.count < results.total:
@@ -145,7 +157,7 @@ def _hit(row: ResultRow, words: str, *, ticked: bool) -> dict[str, Any]:
     return {
         "urn": str(row.urn),
         "name": line(row.name, _SHORT),
-        "kind": line(row.kind_label, 60),
+        "kind": line(f"{row.kind_label} of {row.folder}" if row.column else row.kind_label, 120),
         "platform": line(row.platform, 60),
         "about": markdown_line_tree(row.first_line, 2 * _SHORT),
         "mark": EDITED if row.is_edited else "",

@@ -449,7 +449,7 @@ def _cells(row: ResultRow) -> tuple[Cell, ...]:
         Cell(row.first_line, EDITED if row.is_edited else "", markdown=True)
         if row.first_line
         else Cell("no description", tone="quiet"),
-        Cell(_describe_match([match.label for match in row.matches]), tone="quiet"),
+        Cell(_describe_match([match.place_label for match in row.matches]), tone="quiet"),
     )
 
 

@@ -104,6 +104,11 @@ class MatchedField:
         return "" if self.column is None else FieldPath(self.column).simple
 
     @property
+    def place_label(self) -> str:
+        """The field, or the column that has the value: `column email`."""
+        return f"column {self.column_label}" if self.column_label else self.label
+
+    @property
     def value_label(self) -> str:
         """The value as it is shown: the name in a URN, a path without types."""
         if self.field == "fieldPaths":

@@ -112,6 +112,23 @@ def test_pages_and_orders(explore: Any) -> None:
     assert names(explorer) == sorted(names(explorer), key=str.lower)
 
 
+def test_columns_are_listed_and_opened_in_their_table(explore: Any) -> None:
+    explorer = explore("customer email")
+    entities = explorer.results
+    hear(explorer, "order", order="columns")
+    assert explorer.find["order"] == "columns"
+    assert " columns · 1–20 · " in explorer.find["said"]
+    first = explorer.find["hits"][0]
+    assert first["name"] == "email"
+    assert first["kind"].startswith("column of ")
+    hear(explorer, "open", urn=first["urn"])
+    assert explorer.entity.urn.name in first["kind"]
+    assert explorer.tab["tab"] == "columns"
+    assert explorer.tab["text"] == "email"
+    hear(explorer, "order", order="")
+    assert explorer.results == entities
+
+
 def test_a_filter_that_cannot_be_read_is_said_and_the_results_stay(explore: Any) -> None:
     explorer = explore("orders")
     before = explorer.results
