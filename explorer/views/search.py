@@ -354,9 +354,10 @@ def meaning_label(info: "ServerInfo") -> str:
             return f"searches find by meaning too, of {counted(info.texts_read, 'text')}"
         case "preparing":
             total = info.texts_read + info.texts_unread
-            return f"by meaning once all texts are read: {info.texts_read:,} of about {total:,}"
+            progress = f": {info.texts_read:,} of about {total:,}" if total else ""
+            return f"searches find by meaning once all texts are read{progress}"
         case "failed":
-            return "words alone: the language model does not work; see the log of the server"
+            return "searches find by words alone: the language model failed; see the server's log"
         case "off":
             return ""
 

@@ -52,7 +52,7 @@ def test_a_local_catalog_finds_by_meaning_once_that_is_turned_on(
         assert run("meaning", "on").code == 0
         while (told := run("meaning").out) != "searches find by meaning too, of 2 texts\n":
             assert time.monotonic() < end
-            assert told.startswith("by meaning once all texts are read: ")
+            assert told.startswith("searches find by meaning once all texts are read")
             time.sleep(0.1)
         page = run(*QUESTION, "--json").json
         assert [(hit["name"], hit["by_meaning"]) for hit in page["hits"]] == [("refunds", True)]

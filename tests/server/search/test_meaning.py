@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -318,3 +318,24 @@ def test_damaged_vectors_are_made_again(
     with opened(tmp_path) as catalog:
         assert found(catalog, search) == ["refunds"]
     assert len(texts_read) == (1 if damage == "a bit" else len(DESCRIPTIONS))
+
+
+@pytest.mark.nightly
+def test_each_replica_has_vectors_of_what_any_of_them_wrote(
+    postgres: Any, tmp_path: Path, search: Search
+) -> None:
+    database = postgres.new_schema()
+    with ExitStack() as closed:
+        replicas = []
+        for name in ("one", "two"):
+            (tmp_path / name).mkdir()
+            replica = open_catalog(
+                tmp_path / name, load_registry(), database, finds_by_meaning=True
+            )
+            closed.enter_context(closing(replica))
+            replicas.append(replica)
+        describe(replicas[0], "refunds", REFUNDS)
+        assert found(replicas[0], search) == ["refunds"]
+        wait_until(lambda: found(replicas[1], search) == ["refunds"])
+        remove(replicas[1], "refunds")
+        wait_until(lambda: found(replicas[0], search) == [])
