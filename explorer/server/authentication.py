@@ -37,14 +37,15 @@ from explorer.server.failures import RequestRefusal
 
 TOKENS_FILE = "tokens.json"
 State = Literal["valid", "expired", "revoked"]
-Role = Literal["reader", "editor", "admin"]
-# Each role may also do what the roles before it may.
-ROLES: tuple[Role, ...] = ("reader", "editor", "admin")
+Role = Literal["reader", "proposer", "editor", "admin"]
+# Each role may also do what the roles before it may. A proposer may send changesets for review.
+ROLES: tuple[Role, ...] = ("reader", "proposer", "editor", "admin")
 
 # Format 1 had no roles. A release that knows only format 1 treats every token as an admin's, so it
-# must not read a file with roles.
+# must not read a file with roles. Format 2 had no proposers, and is written while there are none.
 _FORMAT = 2
-_FORMATS = (1, 2)
+_FORMAT_OF_PROPOSERS = 3
+_FORMATS = (1, _FORMAT, _FORMAT_OF_PROPOSERS)
 _PREFIX = "cat"
 _SECRET_BYTES = 32
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
@@ -110,7 +111,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
     if token_file.format not in _FORMATS:
         raise InvalidFile(
             f"the token file {path} has the format {token_file.format}, this release reads "
-            f"{_FORMAT}; upgrade catalog-explorer"
+            f"{_FORMATS[-1]}; upgrade catalog-explorer"
         )
     return token_file.tokens
 
@@ -309,7 +310,9 @@ def write_uses(path: Path, uses: Mapping[str, int]) -> None:
 
 def _write(path: Path, tokens: tuple[Token, ...]) -> None:
     # A token that was revoked must not come back after a power failure.
-    credential = msgspec.json.format(msgspec.json.encode(_TokenFile(_FORMAT, tokens)))
+    has_proposer = any(token.role == "proposer" for token in tokens)
+    format_number = _FORMAT_OF_PROPOSERS if has_proposer else _FORMAT
+    credential = msgspec.json.format(msgspec.json.encode(_TokenFile(format_number, tokens)))
     replace_file(path, credential + b"\n")
 
 
@@ -374,9 +377,13 @@ class Access(Struct, frozen=True):
     role: Role = "admin"
     credential: str = ""
 
+    def has(self, role: Role) -> bool:
+        """Return whether the request has this role or a higher one."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
     def require(self, role: Role, what: str) -> None:
         """Raise `RequestRefusal` (403) unless the request has this role or a higher one."""
-        if ROLES.index(self.role) < ROLES.index(role):
+        if not self.has(role):
             hint = (
                 "Whoever runs your sign-in can give you that role"
                 if self.credential.startswith("oidc:")

@@ -571,6 +571,7 @@ class Parameter(Struct, frozen=True):
 class Endpoint(Struct, frozen=True):
     """One call of the service, for callers with `role` or a higher one.
 
+    A caller with the role proposer may call one that `proposes`, which checks what is proposed.
     `item` means that a key, usually a URN, follows the path. `action` is the value of the query
     parameter `action`, which distinguishes the actions of one resource. The OpenAPI description
     has `parameters`, `gives` (the content of the response, which is of `media_type`), `notes`
@@ -590,6 +591,7 @@ class Endpoint(Struct, frozen=True):
     gives: str = ""
     notes: tuple[str, ...] = ()
     handler: Handler = _unbound
+    proposes: bool = False
 
     def __call__(self, handler: HandlerMethod) -> HandlerMethod:
         """Decorate the method of a `Routes` class that handles the endpoint."""
@@ -633,7 +635,8 @@ class Resource:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = RestliRequest(scope, receive, send)
         endpoint = request.context.endpoint = self._find(request)
-        request.access.require(endpoint.role, endpoint.title)
+        if not (endpoint.proposes and request.access.role == "proposer"):
+            request.access.require(endpoint.role, endpoint.title)
         response = await endpoint.handler(request)
         if endpoint.standing == "deprecated":
             response.headers["deprecation"] = "true"

@@ -62,10 +62,10 @@ _ID: Final = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _PAGE: Final = 2_500
 _GROUP: Final = 20
 _GROUP_SECONDS: Final = 1.0
-# Users who may not create tags have the role reader.
+# Users who may not create tags have the role reader or proposer.
 _MAY_EDIT: Final = "query { me { platformPrivileges { createTags } } }"
 _READER: Final = (
-    "Your token has the role reader: you can see what others decide, but cannot decide."
+    "Your token lacks the role editor: you can see what others decide, but cannot decide."
 )
 _NOT_SUPPORTED: Final = (
     "this server cannot store changesets (DataHub's servers cannot); pass on the file, which "

@@ -125,7 +125,7 @@ def test_who_may_only_read_is_told_before_anything_is_decided(
     for words in (("--accept-all",), ("--refuse-all",), ("--apply",)):
         ran = eve("review", mine.id, *words)
         assert ran.code != 0
-        assert "role reader" in ran.err
+        assert "role editor" in ran.err
     other = staged(tmp_path / "other.changes.jsonl")
     for command in (("share", str(other.path)), ("withdraw", mine.id)):
         ran = eve(*command)

@@ -53,7 +53,13 @@ class Site:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("proposals")
     file = folder / "tokens.json"
-    roles: dict[str, Role] = {"ann": "editor", "ben": "editor", "eve": "reader", "root": "admin"}
+    roles: dict[str, Role] = {
+        "ann": "editor",
+        "ben": "editor",
+        "eve": "reader",
+        "root": "admin",
+        "bot": "proposer",
+    }
     tokens = {
         name: create_token(file, name, f"urn:li:corpuser:{name}", role=role)[0]
         for name, role in roles.items()
@@ -447,6 +453,52 @@ class TestRoles:
             eve.steward.share_changeset(eve.propose(orders, "c2"))
         assert said(theirs) == said(mine)
         assert ann.catalog.changes(limit=0).head == before
+
+    def test_a_proposer_proposes_and_does_no_more(self, meet: Meet, orders: str) -> None:
+        ann, bot = meet("ann"), meet("bot")
+        mine = bot.propose(orders, "c0", "c1")
+        urn = bot.steward.share_changeset(mine)
+        theirs = ann.steward.fetch_changeset(urn)
+        assert states(theirs) == ["open", "open"]
+        before = ann.catalog.changes(limit=0).head
+        # Neither decided, nor changed, nor withdrawn, nor written.
+        mine.decide(1, "accepted", bot.urn)
+        outcome = bot.steward.sync_changeset(mine)
+        assert (outcome.sent, outcome.taken_back) == (0, 1)
+        for writes in (
+            lambda: bot.steward.withdraw_changeset(urn),
+            lambda: bot.catalog.describe(orders, "Mine."),
+            lambda: bot.catalog.add_tags(orders, ["urn:li:tag:PII"]),
+            lambda: bot.catalog.delete(urn),
+        ):
+            with pytest.raises(Forbidden, match="this token has the role proposer"):
+                writes()
+        assert ann.catalog.changes(limit=0).head == before
+        assert states(ann.steward.fetch_changeset(urn)) == ["open", "open"]
+
+    def test_a_proposer_cannot_pretend_that_somebody_decided(self, meet: Meet, orders: str) -> None:
+        ann, bot = meet("ann"), meet("bot")
+        decided = bot.propose(orders, "c0")
+        decided.decide(1, "accepted", ann.urn)
+        with pytest.raises(Forbidden, match="a changeset of your own needs the role editor"):
+            bot.steward.share_changeset(decided)
+        seen = bot.propose(orders, "c1")
+        urn = bot.steward.share_changeset(seen)
+        (line,) = [note.line for note in seen.edit_notes()]
+        key = {"timestampMillis": 1, "messageId": "edit-1"}
+        for aspect, value in (
+            ("changesetNote", {**key, "line": line.replace("About c1.", "Another text.")}),
+            ("changesetInfo", {**proposals._info(seen), "title": "Another"}),
+            ("changesetInfo", {**proposals._info(seen), "proposedBy": ann.urn}),
+            ("changesetProgress", {"open": 0, "applied": 1}),
+            ("status", {"removed": True}),
+        ):
+            with pytest.raises(Forbidden, match="needs the role editor"):
+                bot.catalog.ingest(Proposal(urn, aspect, value))
+        theirs = ann.steward.fetch_changeset(urn)
+        assert (theirs.title, theirs.proposed_by) == ("Texts", bot.urn)
+        assert [item.edit.text for item in theirs.items] == ["About c1."]
+        assert decided.id not in {one.urn.name for one in ann.steward.shared_changesets()}
 
     def test_an_editor_does_all_but_delete_for_good(self, meet: Meet, orders: str) -> None:
         ann, ben = meet("ann"), meet("ben")

@@ -55,7 +55,7 @@ _MOST_DAYS: Final = 36_500
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FOREVER: Final = "never"
 # Imported with the server's module of tokens they would make each start of the command slower.
-_ROLES: "Final[tuple[Role, ...]]" = ("reader", "editor", "admin")
+_ROLES: "Final[tuple[Role, ...]]" = ("reader", "proposer", "editor", "admin")
 
 
 class _Expiry(click.ParamType[datetime | None]):
@@ -165,7 +165,8 @@ def token() -> None:
     type=click.Choice(_ROLES),
     default="editor",
     show_default=True,
-    help="What it may do; each role may do what the one before it may.",
+    help="What it may do; each role may do what the one before it may. A proposer may send changes "
+    "for review, and write nothing: for agents.",
 )
 @_token_store_options
 def create(

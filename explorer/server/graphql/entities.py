@@ -114,7 +114,7 @@ def _me(_root: Any, info: Info) -> Value:
         actor = Urn.parse(info.context.actor)
     except InvalidUrn:
         actor = Urn.parse(UNKNOWN_ACTOR)
-    may_edit = info.context.access.role != "reader"
+    may_edit = info.context.access.has("editor")
     privileges = dict.fromkeys(_MAY, may_edit) | dict.fromkeys(_MAY_NOT, False)
     return {"corpUser": str(actor), "platformPrivileges": privileges}
 

@@ -1,8 +1,9 @@
 """Endpoints for aspects: writing changes, and reading aspects, their versions, and timeseries
 documents."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from starlette.responses import Response
@@ -10,6 +11,7 @@ from starlette.responses import Response
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.proposal import CONDITION_HEADERS, Proposal, read_proposal
 from explorer.metadata.registry import Registry, key_value
+from explorer.server.authentication import Access
 from explorer.server.dialect import record_name
 from explorer.server.restli import (
     DEFAULT_PAGE,
@@ -127,6 +129,12 @@ _DELETE_NOTE = (
 )
 
 
+_PROPOSER_NOTE = (
+    "A token with the role proposer may write changesets of its user, in which nothing is decided, "
+    "until their changesetInfo is there."
+)
+
+
 class AspectRoutes(Routes):
     """The endpoints of `/aspects`, except for counting."""
 
@@ -135,19 +143,38 @@ class AspectRoutes(Routes):
         "/aspects",
         "write or remove one aspect of an entity",
         role="editor",
+        proposes=True,
         action="ingestProposal",
         parameters=(PROPOSAL, ASYNC, *CONDITIONS),
         gives="the entity's URN as value",
-        notes=(*NOTES, _DELETE_NOTE),
+        notes=(*NOTES, _DELETE_NOTE, _PROPOSER_NOTE),
     )
     async def _ingest(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         record = parameters.record("proposal")
-        _require_role(request, record)
+        await self._require_roles(request, [record])
         proposal = self._read(record, request)
         proposal = _conditional(proposal, request)
         await self._catalog.ingest(proposal, request.actor, request.dialect)
         return ValueResponse(str(proposal.urn))
+
+    async def _require_roles(self, request: RestliRequest, items: Sequence[Any]) -> None:
+        """Raise `RequestRefusal` (403) if the caller lacks the role that a proposal needs."""
+        for item in items:
+            _require_role(request, item)
+        if not request.access.has("editor"):
+            proposals = [self._read(item, request) for item in items]
+            await self._catalog.read(self._require_changeset, request.access, proposals)
+
+    def _require_changeset(self, access: Access, proposals: Sequence[Proposal]) -> None:
+        """Raise `RequestRefusal` (403) unless all that is written are changesets of the caller, not
+        decided, that nobody else has seen."""
+        for proposal in proposals:
+            if not _is_undecided_change(proposal, access):
+                access.require("editor", "writing anything but a changeset of your own")
+            info = self._catalog.store.aspect(str(proposal.urn), CHANGESET_INFO)
+            if info is not None:
+                access.require("editor", "changing a changeset that others can see")
 
     def _read(self, wire: Any, request: RestliRequest) -> Proposal:
         return read_proposal(wire, self._catalog.registry, complete=request.dialect == "plain")
@@ -157,6 +184,7 @@ class AspectRoutes(Routes):
         "/aspects",
         "write several aspects",
         role="editor",
+        proposes=True,
         action="ingestProposalBatch",
         parameters=(PROPOSALS, ASYNC, ALL_OR_NONE),
         gives='"success" as value',
@@ -164,13 +192,13 @@ class AspectRoutes(Routes):
             "Applied in the order given. " + BATCHED,
             "Conditions are given in the headers of each proposal.",
             _DELETE_NOTE,
+            _PROPOSER_NOTE,
         ),
     )
     async def _ingest_batch(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         items = parameters.items("proposals")
-        for item in items:
-            _require_role(request, item)
+        await self._require_roles(request, items)
         await ingest_batch(
             self._catalog,
             request,
@@ -313,6 +341,31 @@ def _require_role(request: RestliRequest, proposal: Any) -> None:
     role `admin`."""
     if isinstance(proposal, dict) and proposal.get("changeType") == "DELETE":
         request.access.require("admin", "a proposal with changeType DELETE")
+
+
+CHANGESET_INFO: Final = "changesetInfo"
+"""The aspect that is written last of a changeset; others see those that have it."""
+
+
+def _is_undecided_change(proposal: Proposal, access: Access) -> bool:
+    """Return whether a proposal writes a part of a changeset of the caller in which nothing is
+    decided: its heading, an edit, or how many there are."""
+    if proposal.urn.entity_type != "changeset" or proposal.change not in ("UPSERT", "CREATE"):
+        return False
+    value = proposal.value or {}
+    match proposal.aspect:
+        case "changesetInfo":
+            return value.get("proposedBy") == access.actor
+        case "changesetProgress":
+            return not any(count for state, count in value.items() if state != "open")
+        case "changesetNote":
+            try:
+                note = orjson.loads(value.get("line") or "")
+            except (orjson.JSONDecodeError, TypeError):
+                return False
+            return isinstance(note, dict) and note.get("type") == "edit"
+        case _:
+            return False
 
 
 def _conditional(proposal: Proposal, request: RestliRequest) -> Proposal:
