@@ -475,7 +475,7 @@ async def apply_staged(
         saving = one_save(
             save_id,
             changeset=changeset.id,
-            proposed_by=changeset.proposed_by,
+            proposed_by=changeset.proposer,
             approved_by=item.decided_by,
         )
         try:

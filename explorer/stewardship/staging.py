@@ -499,6 +499,11 @@ class StagedChangeset:
         return self._header.agent
 
     @property
+    def proposer(self) -> str:
+        """Who proposed the changeset: an agent in words, else the URN of the user."""
+        return self.proposed_by if self.agent is None else self.agent.label
+
+    @property
     def at(self) -> datetime:
         """When the changeset was created."""
         return self._header.at

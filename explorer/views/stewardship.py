@@ -789,6 +789,7 @@ def proposals_table(
         TableColumn("id", None, lambda changeset: changeset.urn.name, folds=True, style="dim"),
         TableColumn("title", folds=True, style="bold"),
         TableColumn("proposed_by", None, lambda shared: shared.proposed_by or None, "programs"),
+        TableColumn("agent", None, _agent_label, "programs"),
         TableColumn("proposer", "proposed by", _proposer, "people", max_width=18, folds=True),
         TableColumn("at", audience="programs"),
         TableColumn("when", None, format_time, "people", folds=True, style="dim"),
@@ -802,8 +803,21 @@ def proposals_table(
     return Table.from_records(queue, columns, "Proposals")
 
 
+def _agent_label(changeset: "SharedChangeset") -> str | None:
+    return None if changeset.agent is None else changeset.agent.label
+
+
 def _proposer(changeset: "SharedChangeset") -> str:
-    return Urn.label(changeset.proposed_by)
+    return proposer_words(changeset)
+
+
+def proposer_words(changeset: "SharedChangeset | StagedChangeset") -> str:
+    """Return who proposed a changeset, in words: `claude-code 2.1 (opus-5) for ana`; empty if
+    nobody knows."""
+    user = Urn.label(changeset.proposed_by) if changeset.proposed_by else ""
+    if changeset.agent is None:
+        return user
+    return f"{line(changeset.agent.label)} for {user}" if user else line(changeset.agent.label)
 
 
 def _count_in(state: "ReviewState", changeset: "SharedChangeset") -> int:
@@ -815,8 +829,10 @@ def _decisions(changeset: "SharedChangeset") -> str:
 
 
 def proposal_counts(shared: "SharedChangeset") -> str:
-    """Return the number of edits of a shared changeset in each state, in words."""
-    return " · ".join(f"{count:,} {state}" for state, count in shared.counts.items())
+    """Return the number of edits of a shared changeset in each state, in words, after the agent
+    that proposed them."""
+    counts = (f"{count:,} {state}" for state, count in shared.counts.items())
+    return " · ".join(filter(None, (line(_agent_label(shared)), *counts)))
 
 
 def edit_column(edit: "StagedEdit") -> str:
@@ -847,7 +863,7 @@ def edit_sentence(edit: "StagedEdit") -> str:
 
 def item_people(item: "ReviewItem", changeset: "StagedChangeset") -> str:
     """Return who proposed a staged edit and who decided about it, where known, in words."""
-    proposed = Urn.label(changeset.proposed_by) if changeset.proposed_by else ""
+    proposed = proposer_words(changeset)
     decided = Urn.label(item.decided_by) if item.decided_by else ""
     verbs = {
         "refused": "refused",
@@ -884,7 +900,7 @@ def item_source(item: "ReviewItem") -> str:
     """Return the source of a proposed text in a few words; empty if unknown."""
     if item.is_changed:
         return f"changed by {Urn.label(item.decided_by)}"
-    return _source_words(item.edit.sources[0]) if item.edit.sources else ""
+    return _source_words(item.edit.sources[0]) if item.edit.sources else line(item.edit.why)
 
 
 def source_sentence(source: "TextSource", edit: "StagedEdit") -> str:
@@ -915,6 +931,7 @@ def review_diff(item: "ReviewItem") -> Diff:
     """Return a staged edit as lines: its source, the present value, and what it would write."""
     edit = item.edit
     notes = [source_sentence(source, edit) for source in edit.sources]
+    notes += [f"why: {line(edit.why)}"] if edit.why else []
     if hidden := hidden_sentence(edit.text):
         notes.append(hidden)
     if item.why:
@@ -1358,6 +1375,7 @@ def changeset_value(changeset: "StagedChangeset") -> dict[str, Any]:
         "title": changeset.title,
         "server": changeset.server,
         "proposed_by": Urn.label(changeset.proposed_by) if changeset.proposed_by else None,
+        "agent": None if changeset.agent is None else changeset.agent.label,
         "at_millis": millis_of(changeset.at),
         "counts": changeset.counts(),
         "edits": to_objects(review_table(changeset.items)),

@@ -68,27 +68,42 @@ _PROPOSALS = """
 \b
 Examples
   catalog docs proposals
+  catalog docs proposals --agent claude-code
   catalog docs review 8c1f0e2d5a6b7c80
   catalog docs proposals --json | jq '.[] | select(.open > 0)'
 
 \b
 --json prints a list, the newest first, of objects:
   urn, id, title, proposed_by, at, edits
+  agent     the agent that proposed it for that user, with version and model
   open, accepted, refused, applied, failed   number of edits in each state
 """
 
 
 @click.command(epilog=_PROPOSALS)
+@click.option(
+    "--agent",
+    type=WORDS,
+    metavar="NAME",
+    help="Only those of this agent; * for those of all agents, not of people.",
+)
 @format_options("json", "csv", "urns")
 @catalog_options
-def proposals(target: Target, shown_as: OutputFormat | None) -> None:
+def proposals(target: Target, agent: str | None, shown_as: OutputFormat | None) -> None:
     """List the changesets on the server, newest first."""
     from explorer.cli.output import show
     from explorer.stewardship import Stewardship
     from explorer.views import stewardship as views
 
     with target.open() as catalog:
-        show(views.proposals_report(Stewardship(catalog).shared_changesets()), shown_as)
+        queue = Stewardship(catalog).shared_changesets()
+    if agent is not None:
+        queue = tuple(
+            changeset
+            for changeset in queue
+            if changeset.agent is not None and agent in ("*", changeset.agent.name)
+        )
+    show(views.proposals_report(queue), shown_as)
 
 
 _WITHDRAW = """

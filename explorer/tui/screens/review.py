@@ -41,6 +41,7 @@ from explorer.views.journal import catalog_place
 from explorer.views.stewardship import (
     IMPORTS,
     edit_column,
+    proposer_words,
     review_counts,
     review_diff,
     review_table,
@@ -249,7 +250,7 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
     def _draw_heading(self, state: ReviewState) -> None:
         changeset = self._review.changeset if self._review is not None else self._changeset
         states = [Text(words) for words in review_counts(changeset)]
-        who = Urn.label(changeset.proposed_by)
+        who = proposer_words(changeset)
         heading = [
             line_text(changeset.title, "bold"),
             line_text(state.foreign, "bold"),
