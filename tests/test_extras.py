@@ -43,6 +43,7 @@ from explorer.tui.screens.export import check
         ("textual_serve", "serve", ("explorer.tui", "--serve")),
         ("onnxruntime", "meaning", ("explorer.cli", "serve", "--port", "0", "--meaning")),
         ("tokenizers", "meaning", ("explorer.cli", "meaning", "on")),
+        ("mcp", "agents", ("explorer.cli", "mcp")),
     ],
 )
 def test_a_missing_extra_is_named_and_ends_a_program_with_1(

@@ -14,6 +14,7 @@ from explorer.client.display import LINE_LIMIT, counted, line
 from explorer.errors import ServerFault
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
+from explorer.views.history import proposer_of
 from explorer.views.parts import Report
 from explorer.views.table import Table, TableColumn, label_columns, to_objects
 from explorer.views.text import EDITED, TextLine, join_pieces, text_line
@@ -136,6 +137,14 @@ class ColumnRow:
     def earlier(self) -> str:
         """What says for which earlier path people wrote; see `earlier_words`."""
         return earlier_words(self.column)
+
+    @property
+    def written_by(self) -> str:
+        """Who wrote the present description, and who proposed it: `by Ana, proposed by
+        claude-code`; empty if unknown."""
+        proposer = proposer_of(self.change.run_id) if self.change else ""
+        words = (f"by {self.author}" if self.author else "", f"proposed by {proposer}")
+        return ", ".join(filter(None, words if proposer else words[:1]))
 
     @property
     def replaced_description(self) -> str:

@@ -22,7 +22,14 @@ from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views.absence import NOBODY
 from explorer.views.columns import page_columns
-from explorer.views.history import ActorNames, actor_of, author_of, name_of, version_label
+from explorer.views.history import (
+    ActorNames,
+    actor_of,
+    author_of,
+    name_of,
+    proposer_of,
+    version_label,
+)
 from explorer.views.parts import (
     Code,
     Fact,
@@ -880,4 +887,6 @@ def _find_edit_aspect(entity: "Entity") -> "AspectRead | None":
 def _stamp_pieces(aspect: "AspectRead | None", names: ActorNames) -> tuple[Piece, ...]:
     if aspect is None or aspect.created is None:
         return ()
-    return actor_of(aspect.created, names), moment(aspect.created.time)
+    proposer = proposer_of(aspect.run_id)
+    by = f"proposed by {proposer}" if proposer else ""
+    return actor_of(aspect.created, names), by, moment(aspect.created.time)

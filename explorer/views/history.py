@@ -1,5 +1,6 @@
 """Who wrote what and when: versions of aspects, and changes of columns' descriptions."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -73,6 +74,16 @@ def actors_of(stamps: Iterable[AuditStamp | None]) -> tuple[Urn, ...]:
 def run_of(run_id: str | None) -> str:
     """Return the ingestion run that wrote, in words, empty if it was none."""
     return f"run {run_id}" if run_id and run_id != NO_RUN else ""
+
+
+_REVIEW: Final = re.compile(r"changeset \S+, proposed by (?P<by>.+), approved by (?P<approver>.*)")
+
+
+def proposer_of(run_id: str | None) -> str:
+    """Return who proposed what was written after a review, a person or an agent, from the run of
+    the write (`explorer.client.journal.run_name`); empty if nobody else did."""
+    match = _REVIEW.fullmatch(run_id or "")
+    return "" if match is None or match["by"] == match["approver"] else line(match["by"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,10 @@ from explorer.sessions.changesets import ChangesetsSession
 from explorer.sessions.review import ReviewSession
 from explorer.stewardship.proposals import shared_changesets
 from explorer.stewardship.staging import Agent, StagedChangeset
+from explorer.views.columns import ColumnKnowledge, column_row
+from explorer.views.entity import entity_report
 from explorer.views.stewardship import agent_records, item_people
+from explorer.views.text import TextLine
 from tests.agents.conftest import Call, calling
 
 pytestmark = pytest.mark.anyio
@@ -84,6 +87,25 @@ async def test_what_a_person_wrote_meanwhile_is_a_conflict_and_never_overwritten
     shown = await call("proposals", id=proposed["id"])
     assert [change["state"] for change in shown["changes"]] == ["failed", "applied"]
     assert shown["changes"][0]["text_meanwhile"] == "A person's."
+
+
+async def test_what_is_accepted_says_who_wrote_it_and_which_agent_proposed_it(
+    call: Call, catalog: AsyncCatalog, make_table: Make
+) -> None:
+    urn = make_table({"id": None})
+    changes = [text(urn, "id", "Which order."), text(urn, "", "Orders.")]
+    proposed = await call("propose", changes=changes, why="no text", model="opus-5")
+    session = await review(catalog, proposed["id"])
+    await session.write(await session.accept_all(2))
+    entity = await catalog.entity(urn)
+    changed = await catalog.blame(urn)
+    knowledge = ColumnKnowledge(names={}, changes=changed)
+    row = column_row(entity.schema.columns[0], knowledge)
+    assert row.is_edited
+    assert row.written_by.endswith("proposed by assistant 1.0 (opus-5)")
+    parts = entity_report(entity, {}).parts or ()
+    lines = [part.text for part in parts if isinstance(part, TextLine)]
+    assert any("edited" in said and "proposed by assistant 1.0 (opus-5)" in said for said in lines)
 
 
 async def test_labels_owners_and_domains_are_proposed_by_name(

@@ -285,8 +285,8 @@ def _with_author(text: Text, row: ColumnRow, times: Times, origin: str) -> Text:
     change = row.change
     if change is None or change.origin != origin or change.created is None:
         return text
-    by = f" by {row.author}" if row.author else ""
-    return text.append("  ").append_text(line_text(f"· {times.when(change.created)}{by}", "dim"))
+    words = f"· {times.when(change.created)} {row.written_by}"
+    return text.append("  ").append_text(line_text(words, "dim"))
 
 
 class ColumnDetail(SizeAware):
