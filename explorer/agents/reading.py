@@ -1,6 +1,7 @@
 """What an agent reads, as documents in the order of importance. They are made of the records and
 reports of `views`, as everything that is shown is."""
 
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -173,7 +174,8 @@ async def search(
     start: int,
 ) -> Answer:
     """Return what a question finds, best first, with the facets that narrow it."""
-    query = Query(text, filter, sort, types)
+    words = _plain_words(catalog, text)
+    query = Query(words, filter, sort, types)
     page = await find(catalog, query, start, _FOUND_AT_ONCE)
     entities = await read_entities(catalog, page)
     rows = result_rows(page, entities or {})
@@ -184,8 +186,8 @@ async def search(
     document: Document = {"total": page.total}
     if entities is None:
         document["missing"] = "what is known of the results cannot be read at the moment"
-    if page.corrected:
-        document["searched_for"] = page.corrected
+    if page.corrected or words != text:
+        document["searched_for"] = page.corrected or words
     if loosened := loosened_label(page):
         document["words"] = loosened
     if not start:
@@ -222,6 +224,17 @@ async def search(
     return Answer(document, page.total - page.end, page.end)
 
 
+def _plain_words(catalog: "AsyncCatalog", text: str) -> str:
+    """Return a text to search for: as it is, or its words alone if a sign in it would be a condition
+    that cannot be read, as the colon of a sentence."""
+    try:
+        Query(text).conditions(catalog.registry)
+    except InvalidInput:
+        return " ".join(_WORDS.findall(text))
+    return text
+
+
+_WORDS: Final = re.compile(r"\w+(?:[.'-]\w+)*")
 _VALUES: Final = 4
 _FACETS: Final = frozenset(("_entityType", "platform", "tags", "owners", "domains"))
 _EXCERPT: Final = 240
@@ -642,7 +655,7 @@ async def joins(catalog: "AsyncCatalog", left: str, right: str) -> Document:
     """Return how two tables can be joined, the surest way first."""
     first, second = [await read_entity(catalog, name, "dataset") for name in (left, right)]
     found = await read_joins(catalog, first.urn, second.urn)
-    document: Document = {"left": str(first.urn), "right": str(second.urn)}
+    document: Document = {"tables": [str(first.urn), str(second.urn)]}
     if not found:
         document["none"] = "no key, lineage, term or name connects columns of the two"
     document["joins"] = [

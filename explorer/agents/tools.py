@@ -20,6 +20,7 @@ from explorer.agents.proposing import (
 )
 from explorer.agents.reading import ColumnChoice, EntityPart, LineageDirection
 from explorer.client.display import line
+from explorer.client.search import SeveralNamed
 from explorer.errors import (
     CatalogError,
     Conflict,
@@ -343,6 +344,12 @@ def describe_error(error: CatalogError) -> dict[str, Any]:
     does not exist."""
     kind = next((words for error_type, words in _KINDS if isinstance(error, error_type)), "failed")
     described: dict[str, Any] = {"error": line(str(error)), "kind": kind}
+    if isinstance(error, SeveralNamed):
+        return {"error": str(error).partition(":")[0], "kind": "ambiguous", "like": _urns(error)}
     if isinstance(error, reading.UnknownEntity) and error.like:
         described["like"] = [line(name) for name in error.like]
     return described
+
+
+def _urns(error: SeveralNamed) -> list[str]:
+    return sorted(map(str, error.urns))

@@ -38,6 +38,16 @@ async def test_a_search_says_what_is_found_and_of_whom(ask: Call) -> None:
     assert answer["at"].endswith("UTC")
 
 
+async def test_a_sentence_with_signs_of_the_query_language_is_searched_as_words(ask: Call) -> None:
+    answer = await ask("search", text="Tell me: which table (of all) has touches?", budget=1_000)
+    assert answer["searched_for"] == "Tell me which table of all has touches"
+    assert answer["results"]
+    narrowed = await ask("search", text="touches platform:snowflake", budget=1_000)
+    assert {result["platform"] for result in narrowed["results"]} == {"snowflake"}
+    with pytest.raises(InvalidInput):
+        await ask("search", text="touches", filter="platform:(")
+
+
 async def test_a_search_is_read_whole_in_pages(ask: Call) -> None:
     answers = await pages(ask, "search", types=["dataset"])
     urns = [result["urn"] for answer in answers for result in answer["results"]]
