@@ -225,8 +225,8 @@ async def search(
 
 
 def _plain_words(catalog: "AsyncCatalog", text: str) -> str:
-    """Return a text to search for: as it is, or its words alone if a sign in it would be a condition
-    that cannot be read, as the colon of a sentence."""
+    """Return a text to search for: as it is, or its words alone if a sign in it is that of a
+    condition which cannot be read, as the colon of a sentence."""
     try:
         Query(text).conditions(catalog.registry)
     except InvalidInput:

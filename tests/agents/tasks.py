@@ -206,7 +206,7 @@ def main() -> None:
 
     with ExitStack() as held:
         folder = held.enter_context(tempfile.TemporaryDirectory())
-        address = held.enter_context(serving_catalog(folder))
+        address = held.enter_context(serving_catalog(Path(folder)))
         asyncio.run(_load(address, sample_proposals(datetime.now(UTC).date())))
         asyncio.run(_measure(address, given.datahub))
 
