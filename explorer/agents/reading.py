@@ -54,6 +54,7 @@ from explorer.views.parts import (
     Say,
     Stamped,
     Title,
+    Trail,
     Value,
     Web,
     mentions_of,
@@ -373,6 +374,8 @@ def _value_text(value: Value, names: Mapping[Urn, str]) -> str:
             return " ".join(filter(None, (remark, moment(millis, utc=True), who)))
         case Web(url, label):
             return f"{label} {url}".strip()
+        case Trail():
+            return value.text(names)
 
 
 async def _usage(catalog: "AsyncCatalog", urn: Urn) -> Document:
