@@ -42,18 +42,19 @@ from explorer.client.editable import (
     LabelKind,
     LabelWhat,
     TextConflict,
-    check_ownership,
     domains_of,
     has_one_description,
     place_of,
     stored_description,
 )
+from explorer.client.edits import plan_edits
 from explorer.client.journal import (
     JOURNAL,
     Journal,
     JournalEntry,
     JournalSave,
     entries_with,
+    held_labels,
     is_undone,
     one_save,
     saves_of,
@@ -193,8 +194,8 @@ def change_each(
     """Change each entity and report the changes, on standard error and as JSON also on standard
     output. All changes are one save, which `catalog undo` reverts as a whole.
 
-    With `dry_run` or `propose`, `change` must yield the planned edits without making them. With
-    `propose` these are staged as a changeset in a new file.
+    With `dry_run` they are only planned; with `propose` these are staged as a changeset in a new
+    file.
     """
     if propose is not None:
         _propose_each(target, words, change, propose, as_json=as_json)
@@ -205,6 +206,9 @@ def change_each(
     with target.open() as catalog:
         if not dry_run:
             keep_journal(catalog)
+
+        if dry_run:
+            change = _plan(change)
 
         def act(urn: str) -> None:
             first = len(edits)
@@ -229,10 +233,33 @@ def change_each(
     finish(done)
 
 
+def _plan(change: Change) -> Change:
+    """Return what plans a change of an entity: the edits that it would make, one for each value.
+    Raises `NotFound` for an entity, and for labels, that are not in the catalog."""
+    labels_in_catalog: set[str] = set()
+
+    def plan(catalog: "Catalog", urn: str) -> Iterable[Edit]:
+        read_existing(catalog, urn)
+        edits: dict[tuple[str, str | None], Edit] = {}
+        with plan_edits():
+            for edit in change(catalog, urn):
+                first = edits.setdefault((edit.what, edit.column), edit)
+                edits[edit.what, edit.column] = replace(edit, before=first.before)
+        for edit in edits.values():
+            if edit.what in LABEL_KINDS or edit.what == "domain":
+                added = set(held_labels(edit.after)) - set(held_labels(edit.before))
+                labels = {label.partition(" ")[0] for label in added} - labels_in_catalog
+                check_labels(catalog, sorted(labels))
+                labels_in_catalog.update(labels)
+        return edits.values()
+
+    return plan
+
+
 def _propose_each(
     target: Target, words: Sequence[str], change: Change, file: Path, *, as_json: bool
 ) -> None:
-    """Stage the edits that `change` plans for each entity in a new file."""
+    """Stage the edits that a change of each entity would make in a new file."""
     from explorer.cli.output import show
     from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import staged_edit
@@ -243,7 +270,8 @@ def _propose_each(
     urns = read_urn_arguments(words)
     planned: list[Edit] = []
     with target.open() as catalog:
-        done = go_through(urns, lambda urn: planned.extend(change(catalog, urn)), catalog)
+        plan = _plan(change)
+        done = go_through(urns, lambda urn: planned.extend(plan(catalog, urn)), catalog)
         entities = list(dict.fromkeys(edit.urn for edit in planned))
         names = {urn: summary.name for urn, summary in catalog.summaries(entities).items()}
         edits = [
@@ -351,7 +379,7 @@ def change_labels(
     # Checked once: an invalid label is invalid for every entity.
     for name, _ in (*labels.add, *labels.remove):
         labels.kind.urns(name)
-    change: Change = _plan(labels) if dry_run or propose else _write(labels)
+    change = _write(labels)
     change_each(target, words, change, dry_run=dry_run, as_json=as_json, propose=propose)
 
 
@@ -474,43 +502,6 @@ def _unknown_label(catalog: "Catalog", label: Urn) -> NotFound:
     elif created is not None:
         hint = f"; “catalog new {created} {quote(label.name)}” creates it"
     return NotFound(line(f"the {kind} {label.name} does not exist{hint}"))
-
-
-def _plan(labels: Labels) -> Change:
-    existing: set[str] = set()
-
-    def change(catalog: "Catalog", urn: str) -> Iterator[Edit]:
-        entity = read_existing(catalog, urn)
-        path = column_at(entity, labels.column).path.raw if labels.column else None
-        for _, ownership in labels.add:
-            if ownership is not None:
-                check_ownership(ownership, catalog.registry)
-        before = _edit_values(entity, labels.kind, path)
-        staying = (label for label in before if not _is_among(label, labels))
-        new = {_label(name, ownership, labels): name for name, ownership in labels.add}
-        # Only labels that the entity lacks are written, and so checked.
-        added = [name for label, name in new.items() if label not in before]
-        unknown = [label for label in labels.kind.urns(added) if label not in existing]
-        check_labels(catalog, unknown)
-        existing.update(unknown)
-        after = tuple(dict.fromkeys((*staying, *new)))
-        yield Edit.now(entity.urn, labels.what, before, after, path)
-
-    return change
-
-
-def _label(name: str, ownership: str | None, labels: Labels) -> str:
-    (urn,) = labels.kind.urns(name)
-    return f"{urn} {ownership or 'TECHNICAL_OWNER'}" if labels.kind is OWNERS else urn
-
-
-def _is_among(label: str, labels: Labels) -> bool:
-    """Return whether a label is one of those to remove."""
-    urn, _, ownership = label.rpartition(" ") if labels.kind is OWNERS else (label, "", None)
-    return any(
-        labels.kind.urns(name) == (urn,) and given_type in (None, ownership)
-        for name, given_type in labels.remove
-    )
 
 
 def _urns(what: _What, labels: Iterable[str]) -> list[str]:

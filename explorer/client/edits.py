@@ -15,8 +15,17 @@ value has changed. How reliable the check is depends on the server:
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -68,6 +77,27 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
 # How long a cancelled edit may still take to finish.
+_PLANNED: ContextVar[dict[tuple[str, What, str | None], Held] | None] = ContextVar(
+    "planned", default=None
+)
+
+
+@contextmanager
+def plan_edits() -> Iterator[None]:
+    """Make the edits inside the context check and return what they would change, and write nothing.
+    A later edit of the same labels starts from the planned ones."""
+    token = _PLANNED.set({})
+    try:
+        yield
+    finally:
+        _PLANNED.reset(token)
+
+
+def is_planning() -> bool:
+    """Return whether edits are only planned here."""
+    return _PLANNED.get() is not None
+
+
 _GRACE_SECONDS = 5.0
 _LINKS = "institutionalMemory"
 SCHEMA = "schemaMetadata"
@@ -475,14 +505,20 @@ class EditMethods(ConditionalWrites):
         data = body.get("data")
         return data if isinstance(data, dict) else {}
 
-    async def _save_edit(self, work: Awaitable[Edit | None], edit: Edit) -> Edit:
-        """Store an edit and write it to the journal, and return it.
+    async def _save_edit(self, work: Coroutine[Any, Any, Edit | None], edit: Edit) -> Edit:
+        """Store an edit and write it to the journal, and return it; inside `plan_edits` only return
+        it.
 
         `work` stores it; it may return the edit as it was finally made. If the answer to an earlier
         attempt was lost, that attempt may have been stored without being in the journal, so the
         recorded edit starts from the value before it.
         """
         place = (str(edit.urn), edit.what, edit.column)
+        planned = _PLANNED.get()
+        if planned is not None:
+            work.close()
+            planned[place] = edit.after
+            return edit
         earlier = self._edits_in_doubt.get(place)
         start = edit if earlier is None else _merge_edits(earlier, edit)
 
@@ -740,6 +776,8 @@ class LabelMethods(EditMethods):
         intended = tuple(label for label in intended if label not in remove)
         async with self._at_present_path(target, instead_of, intended) as (stored, base):
             before = kind.labels(stored.value(target.aspect), column)
+            planned = (_PLANNED.get() or {}).get((str(target.urn), kind.what, column))
+            before = before if planned is None else held_labels(planned)
             incoming = tuple(label for label in add if label not in before)
             outgoing = tuple(label for label in remove if label in before)
             after = (*(label for label in before if label not in outgoing), *incoming)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from explorer.client.display import counted, in_quotes, line
 from explorer.client.editable import TextConflict, deprecation_of
+from explorer.client.edits import is_planning
 from explorer.client.records import MovedContents
 from explorer.errors import CatalogError, Conflict, InvalidInput, NotFound
 from explorer.metadata.urn import Urn
@@ -258,7 +259,7 @@ class LifecycleSession(Session[LifecycleState]):
         """Return why an action is not possible now; empty if it is."""
         if name == "plan_deletion":
             return ""
-        if self.catalog.read_only:
+        if self.catalog.read_only and not is_planning():
             return READ_ONLY
         return "This is being written." if self.state.work is not None else ""
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
 from explorer.client.editable import TextConflict
+from explorer.client.edits import is_planning
 from explorer.client.journal import one_save
 from explorer.errors import CatalogError, Conflict, NotFound
 from explorer.metadata.aspects import Link
@@ -87,7 +88,7 @@ class LinkSession(ListSession[LinkState]):
         """Return why an action is not possible; empty if it is."""
         if name == "read":
             return ""
-        if self.catalog.read_only:
+        if self.catalog.read_only and not is_planning():
             return READ_ONLY
         if name in ("change", "remove") and self._seen == ():
             return self.NONE

@@ -79,6 +79,17 @@ def test_what_cannot_be_moved_says_why(catalog: Run) -> None:
     assert "cannot be edited" in catalog("rename", "urn:li:corpuser:x", "y").err
 
 
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_what_is_refused_is_refused_by_a_dry_run_too(catalog: Run, more: tuple[str, ...]) -> None:
+    above, below = (f"CliDry{len(more)}{name}" for name in ("Above", "Below"))
+    group = catalog("new", "group", above).out.strip()
+    inside = catalog("new", "group", below, "--in", group).out.strip()
+    ran = catalog("move", group, inside, *more)
+    assert (ran.code, "below" in ran.err) == (1, True), ran
+    for urn in (inside, group):
+        assert catalog("delete", urn, "--hard", "--yes").code == 0
+
+
 def test_a_parent_that_is_not_there_is_told_with_similar_ones(catalog: Run) -> None:
     assert catalog("new", "group", "Cli group", "--id", "cli-group").code == 0
     term = catalog("new", "term", "CliMoved").out.strip()

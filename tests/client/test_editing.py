@@ -11,6 +11,7 @@ import pytest
 
 from explorer.client.catalog import AsyncCatalog, Catalog
 from explorer.client.editable import TextConflict
+from explorer.client.edits import plan_edits
 from explorer.client.journal import Journal, one_save, saves_of
 from explorer.errors import Forbidden, InvalidInput, NotFound, StorageFault
 from explorer.metadata import Proposal, Urn
@@ -60,6 +61,30 @@ def edited(client: Any, aspect: Any, urn: Any = TABLE) -> Any:
 def info(client: Any, path: Any) -> Any:
     infos = edited(client, "editableSchemaMetadata").get("editableSchemaFieldInfo", ())
     return next((one for one in infos if one["fieldPath"] == path), {})
+
+
+def test_edits_that_are_only_planned_say_what_they_would_change_and_write_nothing(
+    client: Any, table: Any
+) -> None:
+    with plan_edits():
+        edits = [
+            client.add_tags(TABLE, TAGS[0]),
+            client.add_tags(TABLE, TAGS[1]),
+            client.remove_tags(TABLE, TAGS[0]),
+            client.describe(TABLE, "Orders.", column=PLAIN),
+            client.add_link(TABLE, "https://wiki", "Wiki"),
+            client.deprecate(TABLE, "Unused."),
+        ]
+        with pytest.raises(NotFound):
+            client.remove_link(TABLE, "https://nowhere")
+    assert [edit.after for edit in edits[:5]] == [
+        *((TAGS[0],), TAGS, (TAGS[1],), "Orders.", ("https://wiki Wiki",))
+    ]
+    assert edits[2].before == TAGS
+    assert edits[5].after["note"] == "Unused."
+    for aspect in ("globalTags", "editableSchemaMetadata", "institutionalMemory", "deprecation"):
+        assert not edited(client, aspect)
+    assert client.add_tags(TABLE, TAGS[0]).before == ()
 
 
 # Columns whose type or case changed.

@@ -103,40 +103,18 @@ def link(
         return
     from explorer.cli import edits
 
-    change = _change(action, url_linked, label, dry_run=dry_run or propose is not None)
+    change = _change(action, url_linked, label)
     as_json = shown_as == "json"
     edits.change_each(target, (urn,), change, dry_run=dry_run, as_json=as_json, propose=propose)
 
 
-def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Change":
-    from explorer.client.records import Edit
-    from explorer.errors import NotFound
-    from explorer.metadata.urn import Urn
+def _change(action: str, url: str, label: str | None) -> "Change":
     from explorer.sessions.links import LinkSession
 
     def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
-        if not dry_run:
-            links = LinkSession(catalog.core, urn)
-            writing = links.add(url, label or "") if action == "add" else links.remove(url, label)
-            yield catalog.wait(writing)
-            return
-        before = tuple(f"{doc_link.url} {doc_link.description}" for doc_link in catalog.links(urn))
-        if action == "add":
-            added = f"{url} {label}"
-            after = tuple(dict.fromkeys((*before, added)))
-            yield Edit.now(Urn.parse(urn), "links", before, after)
-            return
-        outgoing = f"{url} {label or ''}"
-        after = tuple(
-            text
-            for text in before
-            if text != outgoing and (label is not None or text.split(" ")[0] != url)
-        )
-        if after == before:
-            raise NotFound(
-                f"{urn} has no link to {url}{f' with the label “{label}”' if label else ''}"
-            )
-        yield Edit.now(Urn.parse(urn), "links", before, after)
+        links = LinkSession(catalog.core, urn)
+        writing = links.add(url, label or "") if action == "add" else links.remove(url, label)
+        yield catalog.wait(writing)
 
     return change
 

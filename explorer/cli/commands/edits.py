@@ -125,11 +125,7 @@ def rename(
     from explorer.cli import edits
 
     def change(catalog: "Catalog", entity_urn: str) -> "Iterator[Edit]":
-        yield (
-            _plan_edit(catalog, entity_urn, "name", name)
-            if dry_run
-            else catalog.wait(_governed(catalog, entity_urn, "name").rename(name))
-        )
+        yield catalog.wait(_governed(catalog, entity_urn, "name").rename(name))
 
     edits.change_each(target, (urn,), change, dry_run=dry_run, as_json=shown_as == "json")
 
@@ -174,13 +170,8 @@ def move(
         raise click.UsageError("give the new parent as the last argument, or --top")
     from explorer.cli import edits
 
-    edits.change_each(
-        target,
-        urns,
-        _move_change(parent, dry_run=dry_run),
-        dry_run=dry_run,
-        as_json=shown_as == "json",
-    )
+    change = _move_change(parent)
+    edits.change_each(target, urns, change, dry_run=dry_run, as_json=shown_as == "json")
 
 
 def _governed(catalog: "Catalog", urn: str, what: "Literal['name', 'parent']") -> "GlossarySession":
@@ -194,22 +185,12 @@ def _governed(catalog: "Catalog", urn: str, what: "Literal['name', 'parent']") -
     return GlossarySession(catalog.core, options.read_existing(catalog, urn))
 
 
-def _move_change(parent: str | None, *, dry_run: bool) -> "Change":
-    from explorer.client.editable import PARENTS, urns_of
+def _move_change(parent: str | None) -> "Change":
     from explorer.metadata.urn import Urn
 
     def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
-        kind = Urn.parse(urn).entity_type
-        with _suggest_parents(catalog, kind, parent):
-            if not dry_run:
-                edit = catalog.wait(_governed(catalog, urn, "parent").move(parent))
-            else:
-                above = None
-                if parent is not None and kind in PARENTS:
-                    (parent_urn,) = urns_of(parent, PARENTS[kind][1])
-                    above = str(options.read_existing(catalog, str(parent_urn)).urn)
-                edit = _plan_edit(catalog, urn, "parent", above)
-        yield edit
+        with _suggest_parents(catalog, Urn.parse(urn).entity_type, parent):
+            yield catalog.wait(_governed(catalog, urn, "parent").move(parent))
 
     return change
 
@@ -225,16 +206,6 @@ def _suggest_parents(
     above = "domain" if kind == "dataProduct" else PARENTS[kind][1] if kind in PARENTS else None
     urns = urns_of(parent, above) if parent is not None and above is not None else ()
     return suggest_labels(catalog, tuple(map(str, urns)))
-
-
-def _plan_edit(catalog: "Catalog", urn: str, what: str, after: str | None) -> "Edit":
-    """Return the edit that would change the name or the parent of an entity."""
-    from explorer.client.editable import edit_target
-    from explorer.client.records import Edit
-
-    entity = options.read_existing(catalog, urn)
-    place = edit_target(entity.urn, "name" if what == "name" else "parent")
-    return Edit.now(entity.urn, place.what, place.read(entity.raw(place.aspect) or {}), after)
 
 
 _WITH_EDITS = """
@@ -451,33 +422,20 @@ def domain(
     from explorer.cli import edits
 
     if writes:
-        change = _domain_change(last if is_domain else None, dry_run=dry_run or propose is not None)
+        change = _domain_change(last if is_domain else None)
         as_json = shown_as == "json"
         edits.change_each(target, urns, change, dry_run=dry_run, as_json=as_json, propose=propose)
     else:
         edits.show_labels(target, urns, "domain", None, shown_as)
 
 
-def _domain_change(name: str | None, *, dry_run: bool) -> "Change":
-    from explorer.cli.edits import check_labels, write_labels
-    from explorer.cli.options import read_existing
-    from explorer.client.editable import domains_of, urns_of
-    from explorer.client.records import Edit
+def _domain_change(name: str | None) -> "Change":
+    from explorer.cli.edits import write_labels
+    from explorer.client.editable import urns_of
 
     # Checked once: an invalid name is invalid for every entity.
     domains = () if name is None else tuple(map(str, urns_of(name, "domain")))
-
-    def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
-        if dry_run:
-            entity = read_existing(catalog, urn)
-            before = domains_of(entity.raw("domains") or {})
-            if before != domains:
-                check_labels(catalog, domains)
-            yield Edit.now(entity.urn, "domain", before, domains)
-        else:
-            yield from write_labels(catalog, urn, "domain", domains)
-
-    return change
+    return lambda catalog, urn: write_labels(catalog, urn, "domain", domains)
 
 
 _DEPRECATE_EPILOG = """
@@ -555,9 +513,9 @@ def deprecate(
 
     moment = until.replace(tzinfo=UTC) if until else None
     # Checked once: an invalid deprecation is invalid for every entity.
-    fields = None if note is None else deprecation(note, moment, replacement)
-    plans = dry_run or propose is not None
-    change = _plan_deprecation(fields) if plans else _write_deprecation(note, moment, replacement)
+    if note is not None:
+        deprecation(note, moment, replacement)
+    change = _write_deprecation(note, moment, replacement)
     edits.change_each(target, urns, change, dry_run=dry_run, as_json=as_json, propose=propose)
 
 
@@ -570,19 +528,6 @@ def _write_deprecation(
         lifecycle = LifecycleSession(catalog.core, urn)
         doing = lifecycle.lift() if note is None else lifecycle.deprecate(note, until, replacement)
         yield catalog.wait(doing)
-
-    return change
-
-
-def _plan_deprecation(fields: dict[str, Any] | None) -> "Change":
-    from explorer.cli.options import read_existing
-    from explorer.client.editable import check_replacement
-    from explorer.client.records import Edit
-
-    def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
-        entity = read_existing(catalog, urn)
-        check_replacement(entity.urn, fields or {})
-        yield Edit.now(entity.urn, "deprecation", _deprecation_of(entity), fields)
 
     return change
 
