@@ -111,8 +111,8 @@ def sort_from(order: "str | Sequence[Order] | None", registry: Registry) -> "tup
 
     if isinstance(order, str):
         return read_sort(order, registry)
-    given: object = order
-    if not isinstance(given, Iterable) or not all(isinstance(field, Order) for field in given):
+    fields: object = order
+    if not isinstance(fields, Iterable) or not all(isinstance(field, Order) for field in fields):
         raise InvalidInput(f"a sort order is a text such as '-created, name', not {order!r:.80}")
     return tuple(order)
 

@@ -260,11 +260,11 @@ class CatalogReader(SearchReader):
 
         Example: `cat.runs(count=5).df`
         """
-        found = await self._plain.runs(
+        first_runs = await self._plain.runs(
             start=start, count=count + 1, include_removed=include_removed
         )
-        runs = Runs(found[:count])
-        runs.truncated = len(found) > count
+        runs = Runs(first_runs[:count])
+        runs.truncated = len(first_runs) > count
         return runs
 
     async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:

@@ -803,11 +803,11 @@ class Explorer(EditorWidget):
         `explorer.views.search.search_table`. No request."""
         with self._session.lock:
             ticked, results = list(self._session.ticked.values()), self._session.results
-        read = results.entities if results is not None else {}
-        names = {str(urn): entity.name for urn, entity in read.items()}
+        entities_read = results.entities if results is not None else {}
+        names = {str(urn): entity.name for urn, entity in entities_read.items()}
         if not ticked and results is not None:
             page = results.page
-            table = search_table(page, read, results.measures, page.start, names)
+            table = search_table(page, entities_read, results.measures, page.start, names)
             return to_frame(replace(table, total=page.total, total_of="results"))
         entities = {hit.entity_urn: entity for hit, entity in ticked if entity is not None}
         measures = self._session.measures

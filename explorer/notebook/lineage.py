@@ -601,7 +601,8 @@ def draw_lineage(
 
     tall = min(max(picture.height, 120.0), _VIEW_HEIGHT)
     x, y = picture.middles.get(root, (picture.width / 2, picture.height / 2))
-    left, top = _begin(x, picture.width, _VIEW_WIDTH), _begin(y, picture.height, tall)
+    first_x = _begin(x, picture.width, _VIEW_WIDTH)
+    first_y = _begin(y, picture.height, tall)
     urns = [urn for urn in picture.middles if urn in names]
     middles = [picture.middles[urn] for urn in urns]
     boxes = go.Scatter(
@@ -661,8 +662,8 @@ def draw_lineage(
         hovermode="closest",
         showlegend=False,
     )
-    figure.update_xaxes(visible=False, range=[left, left + _VIEW_WIDTH])
-    figure.update_yaxes(visible=False, range=[top + tall, top], scaleanchor="x")
+    figure.update_xaxes(visible=False, range=[first_x, first_x + _VIEW_WIDTH])
+    figure.update_yaxes(visible=False, range=[first_y + tall, first_y], scaleanchor="x")
     return figure
 
 

@@ -575,8 +575,7 @@ class SearchReader(EntityReader):
         if page.as_of is None:
             entities |= await self._plain.summaries(urn for urn in labels if urn not in entities)
         self.known_names.learn(names_of_existing(entities.values()))
-        named = (urn for urn in (*counted, *labels) if urn in entities)
-        names = {str(urn): entities[urn].name for urn in named}
+        names = {str(urn): entities[urn].name for urn in (*counted, *labels) if urn in entities}
         is_whole = known_entities is not None
         is_measured = measures and is_whole and not columns
         measured = await self._plain.measures(urns) if is_measured else {}

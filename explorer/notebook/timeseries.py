@@ -229,11 +229,11 @@ class UsageChart(ShownChart):
 
         if self.entity is None:
             raise InvalidInput("this usage was constructed by hand and has no catalog")
-        window, read = self.window, self.entity.usage
+        window, read_usage = self.window, self.entity.usage
         if window.start is None and window.end is None:
-            return UsageControls(self, read, window.days)
-        between = partial(read, start=window.start, end=window.end)
-        return UsageControls(self, read, between=(window.words, between))
+            return UsageControls(self, read_usage, window.days)
+        between = partial(read_usage, start=window.start, end=window.end)
+        return UsageControls(self, read_usage, between=(window.words, between))
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return its chart: queries and users over time, the most used columns, and the users."""

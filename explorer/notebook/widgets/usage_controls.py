@@ -67,12 +67,12 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: 
     def __init__(
         self,
         usage: _UsageT,
-        read: "Callable[[int | None], _UsageT]",
+        read_usage: "Callable[[int | None], _UsageT]",
         last_days: int | None = None,
         between: "tuple[str, Callable[[], _UsageT]] | None" = None,
     ) -> None:
         """Start with the usage of the last days, or `between` two times, given in words and with
-        what reads that again; `read`, which reads other days, is not called before a range is
+        what reads that again; `read_usage`, which reads other days, is not called before a range is
         chosen."""
         self._usage = usage
         self._lock = threading.Condition()
@@ -81,7 +81,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: 
         if last_days is not None and last_days not in days_by_name.values():
             days_by_name = {f"{last_days:,} days": last_days, **days_by_name}
         range_name = next(name for name, days in days_by_name.items() if days == last_days)
-        ranges = {name: partial(read, days) for name, days in days_by_name.items()}
+        ranges = {name: partial(read_usage, days) for name, days in days_by_name.items()}
         self._ranges: Mapping[str, Callable[[], _UsageT]] = ranges
         if between is not None:
             range_name, _ = between
@@ -127,10 +127,10 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: 
             target=self._read_range, args=(number, self._ranges[name]), name="catalog-usage"
         ).start()
 
-    def _read_range(self, number: int, read: "Callable[[], _UsageT]") -> None:
+    def _read_range(self, number: int, read_usage: "Callable[[], _UsageT]") -> None:
         chart, status = None, ""
         try:
-            chart = read()
+            chart = read_usage()
         except CatalogError as error:
             status = line(str(error), _LONGEST_SENTENCE)
         # The outermost edge: no other code would show an unexpected exception.
