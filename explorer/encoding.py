@@ -85,12 +85,21 @@ def check_encoding(name: str) -> str:
     return name
 
 
-def decode_text(data: bytes, encoding: str | None = None) -> tuple[str, str]:
-    """Return the text of a file without its byte order mark, and its encoding, which is found out
-    if it is not given. Raises `InvalidInput` for a wrong one."""
+def decode_text(data: bytes, encoding: str | None = None) -> str:
+    """Return the text of a file that people edit, without its byte order mark.
+
+    Because it is written into the catalog, a guess is not enough: a file that is neither UTF-8 nor
+    UTF-16 is decoded only if its encoding is given. Raises `InvalidInput` otherwise, with the
+    likely encoding, and for a wrong one.
+    """
     name = check_encoding(encoding) if encoding else find_encoding(data)
+    if encoding is None and not name.startswith("utf-"):
+        raise InvalidInput(
+            f"the file is not UTF-8, but likely {name}: save it as UTF-8 (in Excel as “CSV "
+            "UTF-8”), or give its encoding (--encoding)"
+        )
     try:
-        return data.decode(name).removeprefix("\ufeff"), name
+        return data.decode(name).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise InvalidInput(undecodable(name, error, is_given=encoding is not None)) from None
 

@@ -10,6 +10,7 @@ import click
 
 from explorer.cli.output import note, print_exactly
 from explorer.client.display import counted, line
+from explorer.encoding import decode_text
 from explorer.errors import InvalidInput, NotFound, StorageFault
 from explorer.files import replace_file
 from explorer.stewardship import (
@@ -77,13 +78,13 @@ def check_report(report: Path, file: Path) -> None:
         )
 
 
-def read(file: Path, form: "Format | None") -> tuple[Entry, ...]:
+def read(file: Path, form: "Format | None", encoding: str | None) -> tuple[Entry, ...]:
     """Return the entries of a file, or of standard input for `-`.
 
     Raises `StorageFault` if the file cannot be read.
     """
     chosen = format_for(file, form)
-    return read_rows(_read_data(file), chosen)
+    return read_rows(_read_data(file), chosen, encoding)
 
 
 def _read_data(file: Path) -> bytes:
@@ -142,7 +143,7 @@ def check_glossary_target(file: Path | None, *, overwrite: bool) -> None:
         raise InvalidInput(f"{line(str(file))} already exists; give another name, or --overwrite")
 
 
-def read_glossary(file: Path) -> "tuple[GlossaryEntry, ...]":
+def read_glossary(file: Path, encoding: str | None) -> "tuple[GlossaryEntry, ...]":
     """Return the entries of a file, or of standard input for `-`.
 
     Raises `StorageFault` if the file cannot be read, and `InvalidInput` if it is invalid.
@@ -151,9 +152,7 @@ def read_glossary(file: Path) -> "tuple[GlossaryEntry, ...]":
 
     data = _read_data(file)
     try:
-        return parse_glossary(data.decode())
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{line(str(file))} is not UTF-8 text: {error}") from None
+        return parse_glossary(decode_text(data, encoding))
     except InvalidInput as error:
         raise InvalidInput(f"{line(str(file))}: {error}") from error
 

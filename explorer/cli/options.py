@@ -428,6 +428,13 @@ dry_run = click.option(
 )
 """`--dry-run`: show the changes and write nothing."""
 
+encoding = click.option(
+    "--encoding",
+    type=WORDS,
+    help="The encoding of the file, such as cp1252, unless it is UTF-8 or UTF-16.",
+)
+"""`--encoding`: that of a file whose texts are written into the catalog."""
+
 
 def new_file(*names: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds an option for a file to write; the command gets its path."""

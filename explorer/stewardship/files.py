@@ -35,6 +35,7 @@ from zipfile import BadZipFile
 
 import orjson
 
+from explorer.encoding import decode_text
 from explorer.errors import InvalidInput, MissingExtra
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
@@ -141,17 +142,11 @@ def write_csv(rows: Iterable[Row]) -> bytes:
     return buffer.getvalue().encode("utf-8-sig")
 
 
-def read_csv(data: bytes) -> Iterable[Entry]:
+def read_csv(text: str) -> Iterable[Entry]:
     """Parse a CSV file that was exported, and possibly saved by a spreadsheet.
 
-    Cells may be separated by commas, semicolons or tabs; the byte order mark is optional.
+    Cells may be separated by commas, semicolons or tabs.
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            f"the file is not UTF-8 (byte {error.start:,}); save it as “CSV UTF-8”"
-        ) from None
     return read_table(_lines(text))
 
 
@@ -340,10 +335,10 @@ def write_json(rows: Iterable[Row]) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def read_json(data: bytes) -> Iterable[Entry]:
+def read_json(text: str) -> Iterable[Entry]:
     """Parse a JSON file, or a JSON list of rows; null counts as an empty text."""
     try:
-        value = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
+        value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise InvalidInput(f"the file is not valid JSON: {error}") from None
     rows = value.get("rows") if isinstance(value, dict) else value
@@ -413,12 +408,8 @@ def write_markdown(rows: Iterable[Row]) -> bytes:
     return "\n".join(parts).encode()
 
 
-def read_markdown(data: bytes) -> Iterable[Entry]:
+def read_markdown(text: str) -> Iterable[Entry]:
     """Parse a Markdown file, whatever line ends it has."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"the file is not UTF-8 (byte {error.start:,})") from None
     entries = list(_sections(text.replace("\r\n", "\n").split("\n")))
     if not entries and text.strip() != _PREFACE.strip():
         raise InvalidInput(
@@ -556,11 +547,10 @@ _WRITERS: Final[dict[Format, Callable[[Iterable[Row]], bytes]]] = {
     "md": write_markdown,
     "xlsx": write_xlsx,
 }
-_READERS: Final[dict[Format, Callable[[bytes], Iterable[Entry]]]] = {
+_READERS: Final[dict[Format, Callable[[str], Iterable[Entry]]]] = {
     "csv": read_csv,
     "json": read_json,
     "md": read_markdown,
-    "xlsx": read_xlsx,
 }
 _OTHER_ENDINGS: Final[dict[str, Format]] = {"markdown": "md"}
 
@@ -586,10 +576,12 @@ def write_rows(rows: Iterable[Row], form: Format) -> bytes:
     return _WRITERS[form](rows)
 
 
-def read_rows(data: bytes, form: Format) -> tuple[Entry, ...]:
-    """Parse a file, line by line.
+def read_rows(data: bytes, form: Format, encoding: str | None = None) -> tuple[Entry, ...]:
+    """Parse a file, line by line; its encoding is given unless it is UTF-8 or UTF-16.
 
     Raises `InvalidInput` if it is not such a file or lacks a required column; a line that cannot be
     parsed is returned with its problem.
     """
-    return tuple(_READERS[form](data))
+    if form == "xlsx":
+        return tuple(read_xlsx(data))
+    return tuple(_READERS[form](decode_text(data, encoding)))

@@ -209,7 +209,7 @@ def test_json_takes_null_for_nothing_and_tells_a_row_that_is_none() -> None:
         ("csv", b"urn,edited\r\n", "no column named column"),
         ("csv", b"", "no column named urn"),
         ("csv", b"urn,column,edited,Edited\r\n", "two columns named edited"),
-        ("csv", b"urn,column,edited\r\n\xe9,a,b\r\n", "UTF-8"),
+        ("csv", b"urn,column,edited\r\nr\xe9sum\xe9,a,b\r\n", "not UTF-8, but likely cp1252: save"),
         ("csv", b'urn,column,edited\r\nx,"a,b\r\n', "line 2 is not valid CSV"),
         ("json", b"{", "not valid JSON"),
         ("json", b'{"a": 1}', "no list of rows"),
@@ -222,6 +222,23 @@ def test_what_is_no_such_file_is_refused_in_a_sentence(
 ) -> None:
     with pytest.raises(InvalidInput, match=words):
         read_rows(data, form)
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "md"])
+def test_a_file_in_another_encoding_is_read_where_that_is_certain_or_given(form: Format) -> None:
+    row = Row(URN, "", "", "", "", "Größe und 東京")
+    text = write_rows([row], form).decode("utf-8-sig")
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le"):
+        assert [entry.row for entry in read_rows(text.encode(encoding), form)] == [row]
+    data = text.replace("東京", "Tōkyō").replace("ō", "ô").encode("cp1252")
+    with pytest.raises(InvalidInput, match="not UTF-8, but likely cp1252"):
+        read_rows(data, form)
+    (entry,) = read_rows(data, form, "cp1252")
+    assert entry.row.edited == "Größe und Tôkyô"
+    with pytest.raises(InvalidInput, match=r"it is not shift_jis .*: leave the encoding out"):
+        read_rows(data, form, "shift_jis")
+    with pytest.raises(InvalidInput, match="no encoding is named 'ansi2'"):
+        read_rows(data, form, "ansi2")
 
 
 def test_the_name_of_a_file_tells_its_format() -> None:

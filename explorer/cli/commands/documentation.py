@@ -591,6 +591,7 @@ def export(
 @docs.command(epilog=_DIFF)
 @_file
 @_form
+@options.encoding
 @_clear_empty
 @format_options("json", "csv")
 @catalog_options
@@ -598,6 +599,7 @@ def diff(
     target: Target,
     file: Path,
     form: "Format | None",
+    encoding: str | None,
     shown_as: OutputFormat | None,
     *,
     clear_empty: bool,
@@ -612,7 +614,7 @@ def diff(
     from explorer.stewardship import Stewardship
     from explorer.views.documentation import changes_report
 
-    entries = documentation.read(file, form)
+    entries = documentation.read(file, form, encoding)
     with target.open() as catalog, progress_bar("comparing") as progress:
         changeset = Stewardship(catalog).changeset(
             entries, clear_empty=clear_empty, progress=progress
@@ -623,6 +625,7 @@ def diff(
 @docs.command("import", epilog=_IMPORT)
 @_file
 @_form
+@options.encoding
 @options.dry_run
 @click.option(
     "--force-conflicts", is_flag=True, help="Overwrite edits made by others since the export."
@@ -638,6 +641,7 @@ def import_(
     target: Target,
     file: Path,
     form: "Format | None",
+    encoding: str | None,
     report: Path | None,
     shown_as: OutputFormat | None,
     *,
@@ -659,7 +663,7 @@ def import_(
 
     if not dry_run:
         edits.refuse_read_only(target)
-    entries = documentation.read(file, form)
+    entries = documentation.read(file, form, encoding)
     if report is not None:
         documentation.check_report(report, file)
     with target.open() as catalog:

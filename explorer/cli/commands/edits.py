@@ -897,11 +897,17 @@ def export_glossary(target: Target, output: Path | None, *, overwrite: bool) -> 
 
 @glossary.command("diff", epilog=_GLOSSARY_DIFF_EPILOG)
 @_glossary_file
+@options.encoding
 @_retire
 @format_options("json", "csv")
 @catalog_options
 def diff_glossary(
-    target: Target, file: Path, *, retire: bool, shown_as: OutputFormat | None
+    target: Target,
+    file: Path,
+    encoding: str | None,
+    *,
+    retire: bool,
+    shown_as: OutputFormat | None,
 ) -> None:
     """Show what importing FILE would change.
 
@@ -913,7 +919,7 @@ def diff_glossary(
     from explorer.stewardship.glossary import compare_glossary
     from explorer.views.stewardship import glossary_report
 
-    entries = documentation.read_glossary(file)
+    entries = documentation.read_glossary(file, encoding)
     with target.open() as catalog:
         steward = Stewardship(catalog)
         present = steward.glossary()
@@ -924,12 +930,19 @@ def diff_glossary(
 
 @glossary.command("import", epilog=_GLOSSARY_IMPORT_EPILOG)
 @_glossary_file
+@options.encoding
 @_retire
 @options.dry_run
 @format_options("json")
 @catalog_options
 def import_glossary(
-    target: Target, file: Path, *, retire: bool, dry_run: bool, shown_as: OutputFormat | None
+    target: Target,
+    file: Path,
+    encoding: str | None,
+    *,
+    retire: bool,
+    dry_run: bool,
+    shown_as: OutputFormat | None,
 ) -> None:
     """Import the changes in FILE into the catalog.
 
@@ -947,7 +960,7 @@ def import_glossary(
 
     if not dry_run:
         edits.refuse_read_only(target)
-    entries = documentation.read_glossary(file)
+    entries = documentation.read_glossary(file, encoding)
     with target.open() as catalog:
         glossary_session = GlossarySession(catalog.core)
         steward = Stewardship(catalog)
