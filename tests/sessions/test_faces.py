@@ -55,8 +55,8 @@ LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "CoverageSession": {"tui": set()},
     # What a command writes is given, and what the terminal does is restored or moved.
     "DescriptionSession": {"tui": set(), "cli": set()},
-    # A page lists its drafts with those of its editor; a cell has them as objects.
-    "DraftsSession": {"tui": set()},
+    # A cell has its drafts as objects.
+    "DraftsSession": {"tui": set(), "notebook": set()},
     # What a command writes was typed elsewhere.
     "EditSession": {"tui": set(), "notebook": set()},
     # A command or a cell lists what it is asked for once.

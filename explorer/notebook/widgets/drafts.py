@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from explorer.client.display import line, moment
 from explorer.errors import NotFound
 from explorer.metadata.proposal import millis_of
-from explorer.stewardship.drafts import GONE, OPEN_ELSEWHERE, Draft, StoredDraft
+from explorer.stewardship.drafts import GONE, OPEN_ELSEWHERE, StoredDraft
 from explorer.views.drafts import (
-    DISCARDED,
     NO_DRAFTS,
     beginning,
     count_sentence,
@@ -20,6 +19,7 @@ from explorer.views.drafts import (
 
 if TYPE_CHECKING:
     from explorer.notebook.widgets.editor import Stage, Writing
+    from explorer.sessions.drafts import DraftsState
 
 _SHORT = 200
 
@@ -40,17 +40,20 @@ class DraftList:
         """`changed` is called when the drafts were read, and `go_on` opens one in the editor."""
         self._writing, self._show, self._changed, self._go_on = writing, show, changed, go_on
         self._is_told, self._is_listed = True, False
-        self._discarded: list[Draft] = []
+
+    @property
+    def _state(self) -> "DraftsState":
+        return self._writing.stored.state
 
     @property
     def count(self) -> int:
         """Return how many drafts no other running program is editing."""
-        return sum(not stored.open for stored in self._writing.kept)
+        return sum(not stored.open for stored in self._state.rows)
 
     @property
     def urns(self) -> frozenset[str]:
         """Return the URNs of the entities with these drafts."""
-        return frozenset(stored.draft.urn for stored in self._writing.kept if not stored.open)
+        return frozenset(stored.draft.urn for stored in self._state.rows if not stored.open)
 
     def read(self) -> None:
         """Read the drafts, and show them."""
@@ -76,12 +79,13 @@ class DraftList:
                 self._open(self._find(name), "comparing")
             case {"do": "discard", "id": str(name)}:
                 self._discard(self._find(name))
-            case {"do": "restore"} if self._discarded:
-                self._restore(self._discarded[-1])
+            case {"do": "restore"} if self._state.discarded:
+                self._writing.restore()
+                self.read()
 
     def _find(self, name: str) -> StoredDraft:
         stored = next(
-            (candidate for candidate in self._writing.kept if candidate.file.name == name), None
+            (candidate for candidate in self._state.rows if candidate.file.name == name), None
         )
         if stored is None:
             self.read()
@@ -96,23 +100,18 @@ class DraftList:
 
     def _discard(self, stored: StoredDraft) -> None:
         def then() -> None:
-            self._discarded.append(stored.draft)
-            self._show("said", f"{DISCARDED}.")
+            message = self._state.message
+            self._show("said", message.sentence if message is not None else "")
 
         self._writing.discard(stored, then)
         self.read()
 
-    def _restore(self, draft: Draft) -> None:
-        self._writing.restore(draft, lambda: self._discarded.remove(draft))
-        self.read()
-
     def _hide(self) -> None:
         self._is_told = self._is_listed = False
-        self._discarded.clear()
         self._draw()
 
     def _draw(self) -> None:
-        drafts = self._writing.kept
+        drafts = self._state.rows
         sentence = ""
         if self._is_listed:
             sentence = count_sentence(len(drafts)) if drafts else NO_DRAFTS
@@ -127,7 +126,7 @@ class DraftList:
                 "said": sentence,
                 "listed": self._is_listed,
                 "rows": rows,
-                "restores": bool(self._discarded),
+                "restores": self._is_listed and bool(self._state.discarded),
             },
         )
 

@@ -2,7 +2,7 @@
 and saving.
 """
 
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -11,6 +11,7 @@ from explorer.client.editable import place_of, stored_description
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.notebook.markup import difference_lines, markdown_tree
+from explorer.sessions.drafts import DraftsSession
 from explorer.sessions.editing import (
     READ_ONLY,
     Descriptions,
@@ -279,7 +280,7 @@ class PageEditor:
         self._draw()
         self._preview()
 
-    def _see(self, drafts: "list[StoredDraft]") -> None:
+    def _see(self, drafts: Iterable[StoredDraft]) -> None:
         """Take note of the drafts on disk."""
         self._found = []
         for stored in drafts:
@@ -404,17 +405,18 @@ class Writing(PageEditor):
         drafts = TextDrafts("notebook", self._disk)
         self._texts = drafts
         self._editing = EditSession(catalog.core, drafts, Saves(catalog.core, drafts))
-        self.kept: list[StoredDraft] = []
+        self.stored = DraftsSession(catalog.core, self._disk)
         """All drafts on disk, newest first, as they were read last."""
 
     def look(self, then: Callable[[], None]) -> None:
         """Read all drafts from disk, then call."""
 
-        def read(catalog: "Catalog") -> tuple[list[StoredDraft], dict[_Place, Draft]]:
-            kept_drafts, drafts = self._texts.stored_drafts, self._disk().all()
+        def read(catalog: "Catalog") -> dict[_Place, Draft]:
+            kept_drafts = self._texts.stored_drafts
+            catalog.wait(self.stored.read())
             own = {
                 (stored.draft.urn, stored.draft.path)
-                for stored in drafts
+                for stored in self.stored.state.rows
                 if stored.process == self.process
             }
             # Saved or discarded elsewhere in this program.
@@ -422,15 +424,14 @@ class Writing(PageEditor):
                 place: kept_drafts[place] for place in kept_drafts.keys() - own - {self._open}
             }
             catalog.wait(self._forget_texts(vanished_drafts))
-            return drafts, vanished_drafts
+            return vanished_drafts
 
-        def take(read: tuple[list[StoredDraft], dict[_Place, Draft]]) -> None:
-            self.kept, vanished_drafts = read
+        def take(vanished_drafts: dict[_Place, Draft]) -> None:
             for place, kept in vanished_drafts.items():
                 draft = self.drafts.get(place)
                 if draft is not None and draft.text == kept.text:
                     del self.drafts[place]
-            self._see(self.kept)
+            self._see(self.stored.state.rows)
             then()
 
         self._asking.ask("draft", "", read, take, in_turn=True)
@@ -458,8 +459,7 @@ class Writing(PageEditor):
         place = (stored.draft.urn, stored.draft.path)
 
         def discard(catalog: "Catalog") -> None:
-            disk = self._disk()
-            disk.discard(disk.require(stored))
+            catalog.wait(self.stored.discard(stored))
             if stored.process == self.process:
                 catalog.wait(self._forget_texts([place]))
 
@@ -472,10 +472,14 @@ class Writing(PageEditor):
 
         self._asking.ask("draft", "", discard, forget, in_turn=True)
 
-    def restore(self, draft: Draft, then: Callable[[], None]) -> None:
-        """Write a discarded draft again, then call."""
+    def restore(self) -> None:
+        """Write the draft again that was discarded last."""
         self._asking.ask(
-            "draft", "", lambda _: self._disk().restore(draft), lambda _: then(), in_turn=True
+            "draft",
+            "",
+            lambda catalog: catalog.wait(self.stored.restore()),
+            lambda _: None,
+            in_turn=True,
         )
 
     def hindrance(self, urn: Urn) -> str:
