@@ -85,7 +85,8 @@ _PLANNED: ContextVar[dict[tuple[str, What, str | None], Held] | None] = ContextV
 @contextmanager
 def plan_edits() -> Iterator[None]:
     """Make the edits inside the context check and return what they would change, and write nothing.
-    A later edit of the same labels starts from the planned ones."""
+    A later edit of the same labels starts from the planned ones. What is no edit, such as `put`, is
+    written."""
     token = _PLANNED.set({})
     try:
         yield
@@ -367,7 +368,11 @@ class EditMethods(ConditionalWrites):
         with one_save():
             try:
                 await self._move(urn, column, start, column, parts)
-                stored = await self._read_stored(urn, target.aspect)
+                stored = (
+                    stored._replace(values=moved)
+                    if is_planning()
+                    else await self._read_stored(urn, target.aspect)
+                )
             except Forbidden:
                 base = None if base is None else target.read(value) or type(base)()
             yield stored, base

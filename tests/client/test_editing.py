@@ -148,6 +148,17 @@ def test_what_was_written_of_earlier_columns_is_moved_undone_and_redone(
     assert shown(client) == BEFORE
 
 
+def test_a_planned_edit_starts_from_what_was_written_before_the_type_changed(
+    client: Any, retyped: Any
+) -> None:
+    with plan_edits():
+        edit = client.add_tags(retyped, TAGS[1], column=LONG)
+        text = client.describe(retyped, "Another key.", column=LONG, instead_of="The key.")
+    assert (edit.before, edit.after) == ((TAGS[0],), TAGS)
+    assert (text.before, text.after) == ("The key.", "Another key.")
+    assert shown(client) == BEFORE
+
+
 def test_one_column_is_moved_alone(client: Any, retyped: Any) -> None:
     (edit,) = client.carry_over(retyped, LONG)
     assert edit.before == {WAS: {"description": "The key.", "tags": (TAGS[0],)}}

@@ -172,7 +172,6 @@ async def test_an_entity_is_in_one_domain_and_another_is_not_overwritten_unasked
 async def test_owners_have_a_type_that_is_chosen_for_those_added(
     catalog: AsyncCatalog, table: Urn
 ) -> None:
-    await catalog.ingest(Proposal(Urn.parse(ANA), "corpUserInfo", {"active": True}))
     session = await open_labels(catalog, table, "owners")
     await session.toggle(f"{ANA} TECHNICAL_OWNER")
     await session.next_ownership(f"{ANA} TECHNICAL_OWNER")
