@@ -581,7 +581,8 @@ class NotebookCatalog(SearchCatalog):
         dry_run: bool = False,
     ) -> AddedTable:
         """Add your own data to the catalog, as `catalog add` does: a path or URL, an engine of
-        SQLAlchemy, a relation of DuckDB or a data frame, which need a name.
+        SQLAlchemy, a connection or relation of DuckDB, or a data frame; what is in memory needs a
+        name.
 
         With `stats` what the columns hold is measured, with `values` that of columns too that look
         personal. `dialect` says that a file is a log of queries. `encoding` is that of text files,

@@ -50,6 +50,8 @@ _KINDS: Final = {
     "interval": "Time",
 }
 _DEEPEST: Final = 20
+# What DuckDB says where this program has the file open otherwise.
+_OTHER_CONFIGURATION: Final = "different configuration"
 
 
 def import_duckdb(what: str) -> Any:
@@ -136,40 +138,8 @@ class DuckDbFile(Source):
         Raises `InvalidInput` if the file is missing, damaged or of another version, `InUse` if
         another process has locked it, and `MissingExtra` without duckdb.
         """
-        writer = DatasetWriter("duckdb", self.options)
         with self._connect() as connection:
-            database = str(connection.execute("select current_database()").fetchall()[0][0])
-            patterns = self.options.schemas
-            schemas = connection.execute(
-                "select schema_name, comment from duckdb_schemas()"
-                " where database_name = current_database()"
-                " and schema_name not in ('information_schema', 'pg_catalog') order by 1"
-            ).fetchall()
-            schemas_to_read = [
-                (name, comment)
-                for name, comment in schemas
-                if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
-            ]
-            for name, comment in schemas_to_read:
-                writer.add_container((database,))
-                writer.add_container((database, name), read_text(comment))
-            names = {name for name, _ in schemas_to_read}
-            tables = [
-                table
-                for table in _tables(connection, database, writer.inventory.skipped)
-                if table.path[1] in names
-            ]
-            profiler = Profiler(self.options, writer.inventory)
-            for done, table in enumerate(tables, start=1):
-                try:
-                    with limit_time(connection.interrupt):
-                        profiler.profile(table, _sample(connection, table))
-                except import_duckdb("profiling").Error as error:
-                    reason = f"not profiled: {' '.join(str(error).split())}"
-                    writer.inventory.skipped.append(SkippedPart(".".join(table.path), reason))
-                progress("tables", done, len(tables))
-        add_tables(writer, tables, "duckdb")
-        return writer.inventory
+            return _read_database(connection, self.options, progress)
 
     @contextmanager
     def _connect(self) -> "Iterator[DuckDBPyConnection]":
@@ -177,7 +147,7 @@ class DuckDbFile(Source):
         if not self.path.is_file():
             raise InvalidInput(f"there is no file {self.path}")
         try:
-            with duckdb.connect(str(self.path), read_only=True) as connection:
+            with self._open() as connection:
                 yield connection
         except duckdb.Error as error:
             reason = " ".join(str(error).split())
@@ -186,10 +156,129 @@ class DuckDbFile(Source):
                     f"{self.path} is written to by another process; try again when it has ended: "
                     f"{reason}"
                 ) from error
+            if _OTHER_CONFIGURATION in reason:
+                raise InUse(
+                    f"{self.path} is open in this program with settings of its own: add that "
+                    "connection, as cat.add(connection)"
+                ) from error
             raise InvalidInput(
                 f"{self.path} cannot be read: {reason}; restore it from a copy, or install the "
                 "version of duckdb that wrote it"
             ) from error
+
+    def _open(self) -> "DuckDBPyConnection":
+        """Open the file read-only or, if this program has it open already, as it is open there."""
+        import duckdb
+
+        try:
+            return duckdb.connect(str(self.path), read_only=True)
+        except duckdb.ConnectionException as error:
+            if _OTHER_CONFIGURATION not in str(error):
+                raise
+            return duckdb.connect(str(self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDbConnection(Source):
+    """A source of the tables and views in the database of an open connection, which goes on as it
+    is. A database in memory is called `name`; one in a file has its `path`."""
+
+    connection: "DuckDBPyConnection"
+    options: SourceOptions
+    name: str
+    path: Path | None = None
+    kind: str = "duckdb"
+
+    @classmethod
+    def of(
+        cls, connection: "DuckDBPyConnection", name: str | None, options: SourceOptions
+    ) -> "DuckDbConnection":
+        """Return the source of a connection. Raises `InvalidInput` if it is closed, or to a
+        database in memory without a name."""
+        import duckdb
+
+        query = "select path from duckdb_databases() where database_name = current_database()"
+        try:
+            ((path,),) = connection.cursor().execute(query).fetchall()
+        except duckdb.Error as error:
+            raise InvalidInput(f"the connection cannot be read: {error}") from error
+        if path:
+            return cls(connection, options, Path(path).stem, Path(path))
+        if name is None:
+            raise InvalidInput(
+                "a connection to a database in memory needs a name: cat.add(…, name='scratch')"
+            )
+        return cls(connection, options, name)
+
+    @property
+    def location(self) -> str:
+        """The path of the file, which later runs open, or `memory:` and the name."""
+        return str(self.path.resolve()) if self.path else f"{IN_MEMORY}{self.name}"
+
+    @property
+    def default_name(self) -> str:
+        """The name, or that of the file without its suffix."""
+        return self.name
+
+    def read(self, progress: Progress) -> Inventory:
+        """Return what `DuckDbFile` returns. Raises `InvalidInput` if the connection is closed."""
+        duckdb = import_duckdb("reading a connection")
+        database = None if self.path else self.name
+        try:
+            # A cursor leaves alone the result that the connection has.
+            with self.connection.cursor() as cursor:
+                return _read_database(cursor, self.options, progress, database)
+        except duckdb.Error as error:
+            raise InvalidInput(f"the connection cannot be read: {error}") from error
+
+
+def _read_database(
+    connection: "DuckDBPyConnection",
+    options: SourceOptions,
+    progress: Progress,
+    name: str | None = None,
+) -> Inventory:
+    """Return what the current database of a connection has, under another name if one is given."""
+    writer = DatasetWriter("duckdb", options)
+    database = name or str(connection.execute("select current_database()").fetchall()[0][0])
+    patterns = options.schemas
+    schemas = connection.execute(
+        "select schema_name, comment from duckdb_schemas()"
+        " where database_name = current_database()"
+        " and schema_name not in ('information_schema', 'pg_catalog') order by 1"
+    ).fetchall()
+    schemas_to_read = [
+        (schema, comment)
+        for schema, comment in schemas
+        if not patterns or any(fnmatchcase(schema, pattern) for pattern in patterns)
+    ]
+    for schema, comment in schemas_to_read:
+        writer.add_container((database,))
+        writer.add_container((database, schema), read_text(comment))
+    names = {schema for schema, _ in schemas_to_read}
+    tables = [
+        table
+        for table in _tables(connection, database, writer.inventory.skipped)
+        if table.path[1] in names
+    ]
+    profiler = Profiler(options, writer.inventory)
+    for done, table in enumerate(tables, start=1):
+        try:
+            with limit_time(connection.interrupt):
+                profiler.profile(table, _sample(connection, table))
+        except import_duckdb("profiling").Error as error:
+            reason = f"not profiled: {' '.join(str(error).split())}"
+            writer.inventory.skipped.append(SkippedPart(".".join(table.path), reason))
+        progress("tables", done, len(tables))
+    attached = connection.execute(
+        "select database_name from duckdb_databases()"
+        " where not internal and database_name <> current_database() order by 1"
+    ).fetchall()
+    for (other,) in attached:
+        reason = "it is attached to the connection: add it on its own"
+        writer.inventory.skipped.append(SkippedPart(other, reason))
+    add_tables(writer, tables, "duckdb")
+    return writer.inventory
 
 
 def _is_duckdb(file: Location) -> bool:
@@ -199,7 +288,7 @@ def _is_duckdb(file: Location) -> bool:
 
 def _sample(connection: "DuckDBPyConnection", table: TableDefinition) -> Sample:
     return lambda names: sample_rows(
-        connection, ".".join(map(quote_name, table.path)), names, table.row_count
+        connection, ".".join(map(quote_name, table.path[1:])), names, table.row_count
     )
 
 

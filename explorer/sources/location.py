@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from explorer.errors import CatalogError, InvalidInput, Misconfigured, StorageFault
-from explorer.sources.duckdb_file import IN_MEMORY, InMemoryTable, import_duckdb
+from explorer.sources.duckdb_file import (
+    IN_MEMORY,
+    DuckDbConnection,
+    InMemoryTable,
+    import_duckdb,
+)
 from explorer.sources.source import (
     LocalSource,
     Location,
@@ -27,6 +32,7 @@ from explorer.sources.source import (
 )
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
     from sqlalchemy import Engine
 
 GROUP: Final = "catalog_explorer.sources"
@@ -286,8 +292,8 @@ def open_source(location: str, options: SourceOptions, password: str | None = No
 def open_object(
     what: object, name: str | None, options: SourceOptions, password: str | None = None
 ) -> Source:
-    """Return the source for a path or URL, an SQLAlchemy engine, a DuckDB relation, or a pandas,
-    Polars or Arrow data frame. Relations and data frames need a name.
+    """Return the source for a path or URL, an SQLAlchemy engine, a DuckDB connection or relation,
+    or a pandas, Polars or Arrow data frame. What is in memory needs a name.
 
     Raises `InvalidInput` for anything else, and the errors of `open_source`.
     """
@@ -298,12 +304,14 @@ def open_object(
         from explorer.sources.database import open_engine
 
         return open_engine(cast("Engine", what), options)
+    if package == "duckdb" and type(what).__name__ == "DuckDBPyConnection":
+        return DuckDbConnection.of(cast("DuckDBPyConnection", what), name, options)
     kinds = {"duckdb": "DuckDBPyRelation", "pandas": "DataFrame", "polars": "DataFrame"}
     kinds["pyarrow"] = "Table"
     if kinds.get(package) != type(what).__name__:
         raise InvalidInput(
             f"a {type(what).__name__} cannot be added: give a path, a URL, an engine of "
-            "SQLAlchemy, a relation of DuckDB or a data frame"
+            "SQLAlchemy, a connection or relation of DuckDB or a data frame"
         )
     if name is None:
         raise InvalidInput(f"a {type(what).__name__} needs a name: cat.add(…, name='orders')")

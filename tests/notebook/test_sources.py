@@ -75,7 +75,9 @@ def test_a_relation_a_path_and_an_engine_are_added(empty: Catalog, tmp_path: Pat
     path = tmp_path / "wh.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("create table t (x int)")
-    assert empty.add(path).plan.source.name == "wh"
+        assert empty.add(path).plan.source.name == "wh"
+        assert empty.add(connection).plan.counts["unchanged"] == 3
+        connection.execute("insert into t values (1)")
     engine = sqlalchemy.create_engine(
         "sqlite://", poolclass=sqlalchemy.StaticPool, connect_args={"check_same_thread": False}
     )

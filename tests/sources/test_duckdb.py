@@ -3,13 +3,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 from explorer.errors import InUse, InvalidInput
-from explorer.sources.location import open_source
-from explorer.sources.source import SourceOptions
+from explorer.sources.location import open_object, open_source
+from explorer.sources.source import Inventory, SourceOptions
 from tests.sources.conftest import aspects_of, column_lineage, columns_of, dataset, quiet
 
 
@@ -124,6 +125,58 @@ def test_only_the_schemas_asked_for_are_read(lake: Path) -> None:
     assert {one.urn.name for one in found.proposals if one.urn.entity_type == "dataset"} == {
         *("lake.sales.customers", "lake.sales.orders")
     }
+
+
+@pytest.mark.parametrize("config", [{}, {"threads": 1}])
+def test_a_file_that_this_program_has_open_is_read_as_it_is_there(
+    lake: Path, config: dict[str, Any]
+) -> None:
+    before = names_of(open_source(str(lake), SourceOptions()).read(quiet))
+    with duckdb.connect(str(lake), config=config) as connection:
+        connection.execute("create table fresh (id int)")
+        result = connection.execute("select 1 union all select 2")
+        assert names_of(open_object(connection, None, SourceOptions()).read(quiet)) == {
+            *before,
+            "lake.main.fresh",
+        }
+        source = open_source(str(lake), SourceOptions(profile=True))
+        if config:
+            with pytest.raises(InUse, match=r"as cat\.add\(connection\)"):
+                source.read(quiet)
+        else:
+            assert names_of(source.read(quiet)) == {*before, "lake.main.fresh"}
+        # The connection goes on.
+        assert len(result.fetchall()) == 2
+        connection.execute("insert into fresh values (1)")
+
+
+def test_a_connection_is_a_source(lake: Path) -> None:
+    with duckdb.connect(str(lake)) as connection:
+        source = open_object(connection, None, SourceOptions())
+        assert (source.location, source.default_name) == (str(lake.resolve()), "lake")
+    with pytest.raises(InvalidInput, match="the connection cannot be read"):
+        source.read(quiet)
+    with duckdb.connect() as connection:
+        connection.execute("create schema sold; create table sold.orders as select 1 as id")
+        connection.execute("create view v as select id from sold.orders")
+        connection.execute("attach ':memory:' as other; create table other.t (x int)")
+        with pytest.raises(InvalidInput, match="in memory needs a name"):
+            open_object(connection, None, SourceOptions())
+        source = open_object(connection, "scratch", SourceOptions(profile=True))
+        assert (source.location, source.default_name) == ("memory:scratch", "scratch")
+        found = source.read(quiet)
+    assert names_of(found) == {"scratch.sold.orders", "scratch.main.v"}
+    view = aspects_of(found.proposals, "scratch.main.v")
+    assert column_lineage(view["upstreamLineage"]) == {"v.id": ["orders.id"]}
+    assert aspects_of(found.proposals, "scratch.sold.orders")["datasetProfile"]["rowCount"] == 1
+    assert [(part.subject, part.reason) for part in found.skipped] == [
+        ("other", "it is attached to the connection: add it on its own")
+    ]
+
+
+def names_of(found: Inventory) -> set[str]:
+    """Return the names of the datasets that were found."""
+    return {one.urn.name for one in found.proposals if one.urn.entity_type == "dataset"}
 
 
 def test_a_damaged_file_is_told(lake: Path) -> None:
