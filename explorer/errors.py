@@ -244,8 +244,9 @@ class MissingExtra(Unusable):
         self.what = what
         self.extra = extra
         self.instead = instead
-        install = f"pip install 'catalog-explorer[{extra}]'"
-        super().__init__(f"{what}, which is not installed: {install}{instead}")
+        from explorer.installation import install_command
+
+        super().__init__(f"{what}, which is not installed: {install_command(extra)}{instead}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.what, self.extra, self.instead), self.__dict__

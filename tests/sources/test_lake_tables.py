@@ -13,6 +13,7 @@ import pytest
 
 from explorer.client import Catalog
 from explorer.errors import InvalidInput, Unreachable
+from explorer.installation import install_command
 from explorer.metadata.urn import Urn
 from explorer.sources.location import open_source
 from explorer.sources.source import Inventory, SourceOptions
@@ -294,7 +295,7 @@ def test_without_its_extra_a_table_is_skipped_with_the_name_of_that(
     ran = command("add", str(lake))
     assert ran.code == 0, ran
     assert f"needs {package}" in ran.err
-    assert "pip install 'catalog-explorer[lake]'" in ran.err
+    assert install_command("lake") in ran.err
     assert "1 table, 1 file" in ran.err
 
 
