@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from starlette.responses import Response
@@ -58,9 +58,6 @@ from explorer.server.search_request import (
     read_sort,
     scroll_id,
 )
-
-if TYPE_CHECKING:
-    from explorer.server.store import StoredAspect
 
 # Searches are answered from the index; they do not wait for the store.
 _COLUMNS_SECONDS = 0.5
@@ -425,14 +422,17 @@ class SearchRoutes(Routes):
     async def _columns_of(self, page: FoundPage) -> Mapping[str, Sequence[str | None]]:
         """Return of which column each match of the hits is, by URN. While the store cannot be read,
         only matches by name are told."""
-        catalog, vocabulary = self._catalog, self._catalog.index.vocabulary
+        store, vocabulary = self._catalog.store, self._catalog.index.vocabulary
         urns = [hit.urn for hit in page.hits if has_column_text(hit, vocabulary)]
-        stored: Mapping[str, Sequence[StoredAspect]] = {}
-        if urns and catalog.store.is_reachable:
+
+        def read_columns() -> Mapping[str, Sequence[str | None]]:
+            return matched_columns(page.hits, store.aspects(urns, SCHEMA_ASPECTS), vocabulary)
+
+        if urns and store.is_reachable:
             with suppress(CatalogError, TimeoutError):
                 async with asyncio.timeout(_COLUMNS_SECONDS):
-                    stored = await catalog.read_few(catalog.store.aspects, urns, SCHEMA_ASPECTS)
-        return matched_columns(page.hits, stored, vocabulary)
+                    return await self._catalog.read(read_columns)
+        return matched_columns(page.hits, {}, vocabulary)
 
     async def _search_page(self, request: RestliRequest, query: SearchQuery) -> FoundPage:
         query = await self._listed(request, query)
