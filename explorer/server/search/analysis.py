@@ -152,7 +152,8 @@ def stem(word: str) -> str:
     for ending in ("ing", "ed"):
         begin = word.removesuffix(ending)
         if begin != word and len(begin) > 2 and _VOWEL.search(begin) and not word.endswith("eed"):
-            is_doubled = begin[-1] == begin[-2] and begin[-1] not in _KEPT_DOUBLE
+            # `add` of `added` is a word, `logg` of `logging` is none.
+            is_doubled = len(begin) > len("add") and begin[-1] == begin[-2] not in _KEPT_DOUBLE
             word = begin[:-1] if is_doubled else begin
             break
     has_silent_e = word.endswith("e") and len(word) > 3 and not _VOWEL.match(word[-2])

@@ -438,6 +438,8 @@ def _places(how: How, text: str) -> list[_Place]:
 # index of another format is rebuilt.
 # Increment this when the schema, the names of entities or their order change: an index of another
 # format is rebuilt.
+# Increment this when the schema, the names of entities, their order, their folders or the stems of
+# words change: an index of another format is rebuilt.
 FORMAT = 22
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)

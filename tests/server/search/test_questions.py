@@ -141,6 +141,21 @@ def test_words_are_found_as_people_mean_them(
     assert name in names_of(search(shop, text))
 
 
+@pytest.mark.parametrize(
+    "forms",
+    [
+        ("log", "logs", "logged", "logging"),
+        ("add", "adds", "added", "adding"),
+        ("size", "sizes", "sized", "sizing"),
+        ("query", "queries", "queried", "querying"),
+        ("pass", "passes", "passed", "passing"),
+    ],
+)
+def test_forms_of_a_word_have_one_stem(forms: tuple[str, ...]) -> None:
+    assert len({*map(stem, forms)}) == 1
+    assert stem(forms[0]) not in {stem("ad"), stem("customs")}
+
+
 def test_a_name_as_it_is_written_comes_first(shop: SearchEngine, search: Search) -> None:
     for name in ("datahub_schema", "datahub.schema", "Invoices", "invoices"):
         assert names_of(search(shop, name))[0] == name
