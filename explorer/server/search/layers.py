@@ -10,7 +10,6 @@ some milliseconds: a bulk load causes one commit for each search that happens me
 nobody searches, nothing is added to the in-memory index.
 """
 
-import fcntl
 import logging
 import math
 import os
@@ -304,6 +303,8 @@ class DiskIndex:
 def _await_writer(directory: Path) -> None:
     """Wait, 5 seconds at most, while the index in a directory has a writer: that of a service that
     was killed takes a moment to notice."""
+    import fcntl
+
     end = time.monotonic() + _WRITER_SECONDS
     with suppress(FileNotFoundError), (directory / _LOCK).open("rb") as lock:
         while True:
