@@ -40,8 +40,8 @@ class AgentEndpoint:
         own = [header for header in scope["headers"] if header[0] in _OWN]
 
         async def as_caller(inner: "Scope", receive: "Receive", send: "Send") -> None:
-            others = [header for header in inner["headers"] if header[0] not in _OWN]
-            await self._service({**inner, "headers": [*own, *others]}, receive, send)
+            headers = [header for header in inner["headers"] if header[0] not in _OWN]
+            await self._service({**inner, "headers": [*own, *headers]}, receive, send)
 
         host = dict(own).get(b"host", b"localhost").decode("latin-1")
         address = f"{scope['scheme']}://{host}{scope.get('root_path', '')}"

@@ -61,7 +61,7 @@ class AgentName:
     name: str = UNNAMED
     version: str = ""
 
-    def called(self, name: str, model: str) -> Agent:
+    def agent(self, name: str, model: str) -> Agent:
         """Return the agent, with the name and model that it gives of itself."""
         own = line(name, _LONGEST_NAME)
         version = line(self.version, _LONGEST_NAME) if not own or own == self.name else ""
@@ -192,22 +192,22 @@ def _describe(
 ) -> StagedEdit:
     if change.text is None or change.add or change.remove:
         raise InvalidInput("a description is changed by a text, not by add and remove")
-    thing = entity if column is None else column
+    described = entity if column is None else column
     edited = (entity.edited_description if column is None else column.edited) or ""
     ingested = (entity.ingested_description if column is None else column.ingested) or ""
-    shown = thing.description
-    seen = change.instead_of
-    if seen is not None and _cleaned(seen) not in (_cleaned(edited), _cleaned(shown)):
+    present = described.description
+    current = {_clean_text(edited), _clean_text(present)}
+    if change.instead_of is not None and _clean_text(change.instead_of) not in current:
         raise Conflict(
             f"the description of {_where(edit)} is not the one that you read; it is now "
-            f"{in_quotes(shown, 300)}"
+            f"{in_quotes(present, 300)}"
         )
-    if change.text.strip() == shown.strip():
+    if change.text.strip() == present.strip():
         raise InvalidInput(f"{_where(edit)} has this description already")
     return msgspec.structs.replace(edit, text=change.text, before=edited, ingested=ingested)
 
 
-def _cleaned(text: str) -> str:
+def _clean_text(text: str) -> str:
     return block(text, len(text)).strip()
 
 
@@ -216,8 +216,8 @@ async def _label(
 ) -> StagedEdit:
     names: dict[str, str] = {}
 
-    async def labels(given: Iterable[str]) -> tuple[str, ...]:
-        return tuple([await _label_of(catalog, change.what, text, names) for text in given])
+    async def labels(texts: Iterable[str]) -> tuple[str, ...]:
+        return tuple([await _label_of(catalog, change.what, text, names) for text in texts])
 
     add, remove = await labels(change.add), await labels(change.remove)
     before = ""

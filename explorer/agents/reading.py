@@ -87,7 +87,7 @@ _ALL_COLUMNS: Final = frozenset(("schemaMetadata", "editableSchemaMetadata"))
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReadPart:
     """A document, and how many elements of its last list are not in it; they follow at `next_start`
     of the list."""
 
@@ -146,8 +146,8 @@ async def unknown_entity(catalog: "AsyncCatalog", urn: Urn) -> UnknownEntity:
     """Return the error for a URN that the catalog does not have."""
     like = await _like(catalog, Urn.label(str(urn)), (urn.entity_type,))
     edges = await catalog.relationships(urn, "INCOMING")
-    named = " (others name it, but nothing describes it)" if edges.total else ""
-    return UnknownEntity(f"there is no {urn} in this catalog{named}", like)
+    mention = " (others name it, but nothing describes it)" if edges.total else ""
+    return UnknownEntity(f"there is no {urn} in this catalog{mention}", like)
 
 
 async def _like(catalog: "AsyncCatalog", name: str, types: Sequence[str]) -> list[str]:
@@ -173,7 +173,7 @@ async def search(
     types: tuple[str, ...],
     sort: str,
     start: int,
-) -> Answer:
+) -> ReadPart:
     """Return what a question finds, best first, with the facets that narrow it."""
     words = _plain_words(catalog, text)
     query = Query(words, filter, sort, types)
@@ -222,7 +222,7 @@ async def search(
         }
         for row in rows
     ]
-    return Answer(document, page.total - page.end, page.end)
+    return ReadPart(document, page.total - page.end, page.end)
 
 
 def _plain_words(catalog: "AsyncCatalog", text: str) -> str:
@@ -456,7 +456,7 @@ async def columns_everywhere(
     first."""
     if choice == ColumnChoice():
         raise InvalidInput("say which columns: give match, labels or undocumented, or a table")
-    found: list[tuple[Entity, Column, Mapping[Urn, str]]] = []
+    matches: list[tuple[Entity, Column, Mapping[Urn, str]]] = []
     tables = 0
     total = 0
     async for datasets, count in _datasets(catalog, filter):
@@ -466,13 +466,13 @@ async def columns_everywhere(
             catalog, (column for dataset in datasets for column in dataset.schema)
         )
         for dataset in datasets:
-            found += [(dataset, c, names) for c in choice.select(dataset.schema, names)]
-    document: Document = {"tables_read": tables, "matching": len(found)}
+            matches += [(dataset, c, names) for c in choice.select(dataset.schema, names)]
+    document: Document = {"tables_read": tables, "matching": len(matches)}
     if tables < total:
         document["not_read"] = f"{counted(total - tables, 'table')}: narrow them with filter"
     document["columns"] = [
         {"table": str(dataset.urn)} | _column_document(column_row(column, _known(names), flat=True))
-        for dataset, column, names in found
+        for dataset, column, names in matches
     ]
     return document
 
@@ -515,10 +515,10 @@ async def _column_documents(
         names = await _label_names(catalog, columns)
     foreign = foreign_keys(dataset)
     usage = await catalog.usage(dataset.urn, days=_USAGE_DAYS)
-    known = ColumnKnowledge(
+    knowledge = ColumnKnowledge(
         measured=column_measurements(usage, None, dataset.schema), foreign=foreign, names=names
     )
-    return [_column_document(column_row(column, known, flat=True)) for column in columns]
+    return [_column_document(column_row(column, knowledge, flat=True)) for column in columns]
 
 
 def _column_document(row: ColumnRow) -> Document:
@@ -554,14 +554,14 @@ async def lineage(
     hops: int = 3,
     filter: str = "",
     start: int = 0,
-) -> Answer:
+) -> ReadPart:
     """Return what an entity or column is made from and what is made from it, nearest first; or its
     impact, the most used first."""
     described = await read_entity(catalog, name)
     urn, path = described.urn, find_column(described, column).path.raw if column else None
     choice = read_choice((filter,) if filter else (), catalog.registry)
     if direction == "impact":
-        return Answer(await _impact(catalog, urn, path, filter=choice))
+        return ReadPart(await _impact(catalog, urn, path, filter=choice))
     query = LineageQuery(urn, _SIDES[direction], hops, path)
     query.check()
     listing = await read_nearest(
@@ -570,7 +570,7 @@ async def lineage(
     nodes = listing.graph.nodes
     names = await read_label_names(catalog, (nodes[urn] for urn in listing.nearest))
     end = start + len(listing.nearest)
-    return Answer(_lineage_document(listing, names), listing.total - end, end)
+    return ReadPart(_lineage_document(listing, names), listing.total - end, end)
 
 
 def _lineage_document(listing: LineageListing, names: Mapping[str, str]) -> Document:
@@ -657,17 +657,17 @@ async def paths(catalog: "AsyncCatalog", source: str, target: str) -> Document:
 async def joins(catalog: "AsyncCatalog", left: str, right: str) -> Document:
     """Return how two tables can be joined, the surest way first."""
     first, second = [await read_entity(catalog, name, "dataset") for name in (left, right)]
-    found = await read_joins(catalog, first.urn, second.urn)
+    matches = await read_joins(catalog, first.urn, second.urn)
     document: Document = {"tables": [str(first.urn), str(second.urn)]}
-    if not found:
+    if not matches:
         document["none"] = "no key, lineage, term or name connects columns of the two"
     document["joins"] = [
         {
-            "on": f"{first.name}.{join.left} = {second.name}.{join.right}",
+            "on": f"{first.name}.{join.first} = {second.name}.{join.second}",
             "why": join.reasons,
             "through": join.through,
         }
-        for join in found
+        for join in matches
     ]
     return document
 

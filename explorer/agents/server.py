@@ -93,9 +93,9 @@ def build_server(catalog: "AsyncCatalog", *, may_write: bool = False) -> Server[
         uri = str(params.uri)
         if not uri.startswith(ENTITY_URI):
             raise MCPError(types.INVALID_PARAMS, f"resources are {ENTITY_URI}URN")
-        given = {"urn": unquote(uri.removeprefix(ENTITY_URI)), "parts": ["overview", "columns"]}
+        arguments = {"urn": unquote(uri.removeprefix(ENTITY_URI)), "parts": ["overview", "columns"]}
         try:
-            answer = await call_tool(caller(context), "entity", given)
+            answer = await call_tool(caller(context), "entity", arguments)
         except CatalogError as error:
             described = describe_error(error)
             raise MCPError(types.INVALID_PARAMS, described["error"], described) from error

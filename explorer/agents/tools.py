@@ -145,88 +145,92 @@ class Caller:
     may_write: bool = False
 
 
-async def _paged(
-    caller: Caller, given: Arguments, read: Callable[[int], Awaitable[reading.Answer]]
+async def _read_page(
+    caller: Caller, arguments: Arguments, read_from: Callable[[int], Awaitable[reading.ReadPart]]
 ) -> dict[str, Any]:
     """Return a page of a list of which only a part is read, from where the cursor says."""
-    number, _, inner = given.cursor.partition("~")
-    if given.cursor and not number.isdecimal():
+    number, _, inner = arguments.cursor.partition("~")
+    if arguments.cursor and not number.isdecimal():
         raise InvalidInput("the cursor is not of this answer: ask again without a cursor")
     start = int(number or 0)
-    answer = await read(start)
-    page = _page(caller, given, answer.document, inner, answer.further)
-    left = page.get(LEFT)
-    if left is not None:
-        is_end = left["cursor"] == END
-        left["cursor"] = f"{answer.next_start}~" if is_end else f"{start}~{left['cursor']}"
+    answer = await read_from(start)
+    page = _page(caller, arguments, answer.document, inner, answer.further)
+    remaining = page.get(LEFT)
+    if remaining is not None:
+        is_end = remaining["cursor"] == END
+        remaining["cursor"] = (
+            f"{answer.next_start}~" if is_end else f"{start}~{remaining['cursor']}"
+        )
     return page
 
 
-async def _search(caller: Caller, given: SearchArguments) -> dict[str, Any]:
-    async def read(start: int) -> reading.Answer:
+async def _search(caller: Caller, arguments: SearchArguments) -> dict[str, Any]:
+    async def read_from(start: int) -> reading.ReadPart:
         return await reading.search(
-            caller.catalog, given.text, given.filter, given.types, given.sort, start
+            caller.catalog, arguments.text, arguments.filter, arguments.types, arguments.sort, start
         )
 
-    return await _paged(caller, given, read)
+    return await _read_page(caller, arguments, read_from)
 
 
-async def _entity(caller: Caller, given: EntityArguments) -> reading.Document:
-    return await reading.entity(caller.catalog, given.urn, given.parts, given.column)
+async def _entity(caller: Caller, arguments: EntityArguments) -> reading.Document:
+    return await reading.entity(caller.catalog, arguments.urn, arguments.parts, arguments.column)
 
 
-async def _columns(caller: Caller, given: ColumnsArguments) -> reading.Document:
-    choice = ColumnChoice(given.match, given.labels, given.undocumented)
-    if given.table:
-        return await reading.columns_of(caller.catalog, given.table, choice)
-    return await reading.columns_everywhere(caller.catalog, given.filter, choice)
+async def _columns(caller: Caller, arguments: ColumnsArguments) -> reading.Document:
+    choice = ColumnChoice(arguments.match, arguments.labels, arguments.undocumented)
+    if arguments.table:
+        return await reading.columns_of(caller.catalog, arguments.table, choice)
+    return await reading.columns_everywhere(caller.catalog, arguments.filter, choice)
 
 
-async def _lineage(caller: Caller, given: LineageArguments) -> dict[str, Any]:
-    async def read(start: int) -> reading.Answer:
-        if given.to:
-            return reading.Answer(await reading.paths(caller.catalog, given.urn, given.to))
+async def _lineage(caller: Caller, arguments: LineageArguments) -> dict[str, Any]:
+    async def read_from(start: int) -> reading.ReadPart:
+        if arguments.to:
+            return reading.ReadPart(
+                await reading.paths(caller.catalog, arguments.urn, arguments.to)
+            )
         return await reading.lineage(
             caller.catalog,
-            given.urn,
-            given.direction,
-            column=given.column,
-            hops=given.hops,
-            filter=given.filter,
+            arguments.urn,
+            arguments.direction,
+            column=arguments.column,
+            hops=arguments.hops,
+            filter=arguments.filter,
             start=start,
         )
 
-    return await _paged(caller, given, read)
+    return await _read_page(caller, arguments, read_from)
 
 
-async def _joins(caller: Caller, given: JoinsArguments) -> reading.Document:
-    return await reading.joins(caller.catalog, given.left, given.right)
+async def _joins(caller: Caller, arguments: JoinsArguments) -> reading.Document:
+    return await reading.joins(caller.catalog, arguments.left, arguments.right)
 
 
-async def _glossary(caller: Caller, given: GlossaryArguments) -> reading.Document:
-    return await reading.glossary(caller.catalog, given.term)
+async def _glossary(caller: Caller, arguments: GlossaryArguments) -> reading.Document:
+    return await reading.glossary(caller.catalog, arguments.term)
 
 
-async def _propose(caller: Caller, given: ProposeArguments) -> reading.Document:
-    if given.write and not caller.may_write:
+async def _propose(caller: Caller, arguments: ProposeArguments) -> reading.Document:
+    if arguments.write and not caller.may_write:
         raise Forbidden(
             "this server takes proposals only; it was started without --allow-writes: leave out "
             "write"
         )
     return await propose_changes(
         caller.catalog,
-        given.changes,
-        agent=caller.name.called(given.agent, given.model),
-        why=given.why,
-        title=given.title,
-        writes=given.write,
+        arguments.changes,
+        agent=caller.name.agent(arguments.agent, arguments.model),
+        why=arguments.why,
+        title=arguments.title,
+        writes=arguments.write,
     )
 
 
-async def _proposals(caller: Caller, given: ProposalsArguments) -> reading.Document:
-    if given.id:
-        return await show_proposal(caller.catalog, given.id)
-    return await list_proposals(caller.catalog, given.agent or caller.name.name)
+async def _proposals(caller: Caller, arguments: ProposalsArguments) -> reading.Document:
+    if arguments.id:
+        return await show_proposal(caller.catalog, arguments.id)
+    return await list_proposals(caller.catalog, arguments.agent or caller.name.name)
 
 
 Run = Callable[[Caller, Any], Awaitable[dict[str, Any]]]
@@ -302,29 +306,29 @@ TOOLS: Final[Mapping[str, Tool]] = {
 
 def _page(
     caller: Caller,
-    given: Arguments,
+    arguments: Arguments,
     document: Mapping[str, Any],
     cursor: str,
     further: int = 0,
 ) -> dict[str, Any]:
     always = {"note": NOTE, "at": reading.time_of(caller.catalog)}
-    budget = check_budget(given.budget)
-    return page_of(document, budget, cursor, always=always, further=further, whole=_WHOLE)
+    budget = check_budget(arguments.budget)
+    return page_of(document, budget, cursor, always=always, further=further, hint=_WHOLE)
 
 
-async def call_tool(caller: Caller, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+async def call_tool(caller: Caller, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer of a tool. Raises `InvalidInput` for arguments that it does not take, and
     what reading and writing the catalog raise."""
     tool = TOOLS.get(name)
     if tool is None:
         raise InvalidInput(f"there is no tool {line(name, 60)}; there are {', '.join(TOOLS)}")
     try:
-        arguments = msgspec.convert(dict(given), tool.arguments)
+        parsed = msgspec.convert(dict(arguments), tool.arguments)
     except msgspec.ValidationError as error:
         raise InvalidInput(f"{name}: {error}") from error
-    check_budget(arguments.budget)
-    answer = await tool.run(caller, arguments)
-    return answer if tool.pages else _page(caller, arguments, answer, arguments.cursor)
+    check_budget(parsed.budget)
+    answer = await tool.run(caller, parsed)
+    return answer if tool.pages else _page(caller, parsed, answer, parsed.cursor)
 
 
 _KINDS: Final[tuple[tuple[type[CatalogError], str], ...]] = (

@@ -379,7 +379,7 @@ def _print_document(document: Any) -> None:
     budget, cursor = chosen
     how = "the same command with --cursor CURSOR"
     whole = {"rows": document} if isinstance(document, list) else document
-    page = page_of(whole, check_budget(budget), cursor, how=how, whole=_CUT)
+    page = page_of(whole, check_budget(budget), cursor, how=how, hint=_CUT)
     print_json(page, is_indented=False)
 
 

@@ -40,14 +40,14 @@ class Join:
     """A pair of columns, by their paths without types, and why they can be joined, the strongest
     reason first. `through` names the columns or terms that they have in common."""
 
-    left: str
-    right: str
+    first: str
+    second: str
     reasons: tuple[JoinReason, ...]
     through: tuple[str, ...] = ()
 
 
 async def read_joins(
-    catalog: "AsyncCatalog", left: str | Urn, right: str | Urn
+    catalog: "AsyncCatalog", first: str | Urn, second: str | Urn
 ) -> tuple[Join, ...]:
     """Return the pairs of columns by which two tables can be joined, the surest first.
 
@@ -55,7 +55,7 @@ async def read_joins(
     `explorer.graph.lineage.read_columns`, twice, and one. Raises `NotFound` if there is no such
     table, and `InvalidInput` for what has no columns.
     """
-    urns = (Urn.parse(left), Urn.parse(right))
+    urns = (Urn.parse(first), Urn.parse(second))
     entities = await catalog.entities(urns)
     for urn in urns:
         if urn not in entities or not entities[urn].exists:
@@ -76,35 +76,37 @@ async def read_joins(
     return find_joins(entities[urns[0]], entities[urns[1]], nx.compose(*upstream))
 
 
-def find_joins(left: "Entity", right: "Entity", lineage: "nx.DiGraph") -> tuple[Join, ...]:
+def find_joins(first: "Entity", second: "Entity", lineage: "nx.DiGraph") -> tuple[Join, ...]:
     """Return the pairs of columns of two tables, given the column lineage upstream of both. Of
     pairs without a declared key, those that identify something leave out the others."""
-    found: dict[tuple[str, str], dict[JoinReason, str]] = defaultdict(dict)
+    reasons: dict[tuple[str, str], dict[JoinReason, str]] = defaultdict(dict)
     for pair, reason, through in (
-        *_by_keys(left, right),
-        *_by_lineage(left, right, lineage),
-        *_by_meaning(left, right),
+        *_by_keys(first, second),
+        *_by_lineage(first, second, lineage),
+        *_by_meaning(first, second),
     ):
-        found[pair].setdefault(reason, through)
+        reasons[pair].setdefault(reason, through)
     keys = {
-        column.path.raw for entity in (left, right) for column in entity.schema if column.is_key
+        column.path.raw for entity in (first, second) for column in entity.schema if column.is_key
     }
 
     def identifies(pair: tuple[str, str]) -> bool:
         return all(path in keys or _IDENTIFIES.search(FieldPath(path).simple) for path in pair)
 
     def rank(pair: tuple[str, str]) -> tuple[int, int, tuple[str, str]]:
-        return REASONS.index(_in_order(found[pair])[0]), -len(found[pair]), pair
+        return REASONS.index(_in_order(reasons[pair])[0]), -len(reasons[pair]), pair
 
-    pairs = [pair for pair in found if found[pair].keys() & set(REASONS[:2]) or identifies(pair)]
+    pairs = [
+        pair for pair in reasons if reasons[pair].keys() & set(REASONS[:2]) or identifies(pair)
+    ]
     return tuple(
         Join(
             FieldPath(pair[0]).simple,
             FieldPath(pair[1]).simple,
-            _in_order(found[pair]),
-            tuple(dict.fromkeys(filter(None, map(found[pair].get, REASONS)))),
+            _in_order(reasons[pair]),
+            tuple(dict.fromkeys(filter(None, map(reasons[pair].get, REASONS)))),
         )
-        for pair in sorted(pairs or found, key=rank)
+        for pair in sorted(pairs or reasons, key=rank)
     )
 
 
@@ -115,41 +117,41 @@ def _in_order(reasons: dict[JoinReason, str]) -> tuple[JoinReason, ...]:
     return tuple(reason for reason in REASONS if reason in reasons)
 
 
-def _by_keys(left: "Entity", right: "Entity") -> Iterator[_Found]:
-    keys = foreign_keys(left), foreign_keys(right)
+def _by_keys(first: "Entity", second: "Entity") -> Iterator[_Found]:
+    keys = foreign_keys(first), foreign_keys(second)
     for path, key in keys[0].items():
-        if key.dataset == right.urn:
+        if key.dataset == second.urn:
             yield (path, key.column), "foreign key", ""
     for path, key in keys[1].items():
-        if key.dataset == left.urn:
+        if key.dataset == first.urn:
             yield (key.column, path), "foreign key", ""
     for path, key in keys[0].items():
-        for other, other_key in keys[1].items():
-            if key == other_key and key.dataset not in (left.urn, right.urn):
-                yield (path, other), "shared key", f"{key.dataset.name}.{key.column}"
+        for second_column, other_key in keys[1].items():
+            if key == other_key and key.dataset not in (first.urn, second.urn):
+                yield (path, second_column), "shared key", f"{key.dataset.name}.{key.column}"
 
 
-def _by_lineage(left: "Entity", right: "Entity", lineage: "nx.DiGraph") -> Iterator[_Found]:
+def _by_lineage(first: "Entity", second: "Entity", lineage: "nx.DiGraph") -> Iterator[_Found]:
     import networkx as nx
 
-    said = [(up, down) for up, down, guess in lineage.edges.data("guess") if not guess]
-    graph = lineage.edge_subgraph(said)
+    ingested_edges = [(up, down) for up, down, guess in lineage.edges.data("guess") if not guess]
+    graph = lineage.edge_subgraph(ingested_edges)
     above = {
         entity.urn: {
             column.path.raw: nx.ancestors(graph, node)
             for column in entity.schema
             if (node := column_urn(entity.urn, column.path.raw)) in graph
         }
-        for entity in (left, right)
+        for entity in (first, second)
     }
-    for path, origins in above[left.urn].items():
-        for other, other_origins in above[right.urn].items():
-            node, other_node = column_urn(left.urn, path), column_urn(right.urn, other)
+    for path, origins in above[first.urn].items():
+        for second_column, other_origins in above[second.urn].items():
+            node, other_node = column_urn(first.urn, path), column_urn(second.urn, second_column)
             if node in other_origins or other_node in origins:
-                yield (path, other), "lineage", ""
+                yield (path, second_column), "lineage", ""
             elif common := origins & other_origins:
                 lowest = [origin for origin in common if common.isdisjoint(graph.succ[origin])]
-                yield (path, other), "common origin", _column_name(min(lowest or common))
+                yield (path, second_column), "common origin", _column_name(min(lowest or common))
 
 
 def _column_name(urn: str) -> str:
@@ -159,15 +161,15 @@ def _column_name(urn: str) -> str:
     return f"{Urn.label(parts[0])}.{FieldPath(parts[1]).simple}"
 
 
-def _by_meaning(left: "Entity", right: "Entity") -> Iterator[_Found]:
+def _by_meaning(first: "Entity", second: "Entity") -> Iterator[_Found]:
     def name_of(column: "Column") -> str:
         return column.path.simple.rpartition(".")[2].casefold()
 
-    for column in left.schema:
-        for other in right.schema:
-            pair = (column.path.raw, other.path.raw)
+    for column in first.schema:
+        for second_column in second.schema:
+            pair = (column.path.raw, second_column.path.raw)
             for term in column.terms:
-                if term in other.terms:
+                if term in second_column.terms:
                     yield pair, "term", term.name
-            if name_of(column) == name_of(other):
+            if name_of(column) == name_of(second_column):
                 yield pair, "name", ""

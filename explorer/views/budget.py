@@ -94,13 +94,13 @@ class _Entry:
 
 def _entries(document: Mapping[str, Any], place: _Place = ()) -> Iterator[_Entry]:
     for key, value in document.items():
-        here = (*place, line(str(key)))
+        child = (*place, line(str(key)))
         if isinstance(value, Mapping) and value:
-            yield from _entries(value, here)
+            yield from _entries(value, child)
         elif isinstance(value, list | tuple) and value:
-            yield from (_Entry(here, _clean(element), is_element=True) for element in value)
+            yield from (_Entry(child, _clean(element), is_element=True) for element in value)
         else:
-            yield _Entry(here, _clean(value), is_element=False)
+            yield _Entry(child, _clean(value), is_element=False)
 
 
 def _clean(value: Any) -> Any:
@@ -146,39 +146,39 @@ def page_of(
     always: Mapping[str, Any] | None = None,
     further: int = 0,
     how: str = "call again with this cursor",
-    whole: str = "",
+    hint: str = "",
 ) -> dict[str, Any]:
     """Return the page of a document that begins at a cursor, and fits so many tokens.
 
     `always` is on every page. `further` elements of the last list are not in the document, but are
     read when its end is reached; the cursor there is `END`. `how` says what a cursor is given to,
-    and `whole` how a text that was cut is read. Raises `InvalidInput` for a cursor of another
+    and `hint` how a text that was cut is read. Raises `InvalidInput` for a cursor of another
     document, or if the document has changed before it since.
     """
     entries = list(_entries(document))
     start = _start_of(entries, cursor)
     page: dict[str, Any] = dict(always or {})
     # What is said at the end has its room kept free.
-    room = tokens - _size(page) - _size([LEFT, _left(entries, start, further, how), CUT, whole])
-    taken, size, is_cut = start, 0, False
+    room = tokens - _size(page) - _size([LEFT, _left(entries, start, further, how), CUT, hint])
+    end, size, is_cut = start, 0, False
     for entry in entries[start:]:
         value = _shorten(entry.value, _LONGEST_TEXT)
         cost = _size(value) + 1 + (0 if entry.is_element else _size(entry.place))
         if size + cost > room:
-            if taken > start:
+            if end > start:
                 break
             value = _fit(entry.value, room)
         _Entry(entry.place, value, entry.is_element).add_to(page)
         is_cut = is_cut or value != entry.value
         size += cost
-        taken += 1
-    if is_cut and whole:
-        page[CUT] = whole
-    while taken > start + 1 and _size(page) + _size(_left(entries, taken, further, how)) > tokens:
-        taken -= 1
-        entries[taken].remove_from(page)
-    left = _left(entries, taken, further, how)
-    return page | ({LEFT: left} if left else {})
+        end += 1
+    if is_cut and hint:
+        page[CUT] = hint
+    while end > start + 1 and _size(page) + _size(_left(entries, end, further, how)) > tokens:
+        end -= 1
+        entries[end].remove_from(page)
+    remaining = _left(entries, end, further, how)
+    return page | ({LEFT: remaining} if remaining else {})
 
 
 def _fit(value: Any, tokens: int) -> Any:
@@ -202,10 +202,10 @@ def _start_of(entries: Sequence[_Entry], cursor: str) -> int:
     return at
 
 
-def _left(entries: Sequence[_Entry], taken: int, further: int, how: str) -> dict[str, Any]:
+def _left(entries: Sequence[_Entry], end: int, further: int, how: str) -> dict[str, Any]:
     """Return what is left behind some entries, and how to get it; empty if nothing is."""
     counts: dict[str, int] = {}
-    for entry in entries[taken:]:
+    for entry in entries[end:]:
         name = ".".join(entry.place)
         counts[name] = counts.get(name, 0) + 1
     if further:
@@ -213,8 +213,5 @@ def _left(entries: Sequence[_Entry], taken: int, further: int, how: str) -> dict
         counts[name] = counts.get(name, 0) + further
     if not counts:
         return {}
-    if taken == len(entries):
-        mark = END
-    else:
-        mark = f"{taken}-{_mark_of(entries[taken - 1])}" if taken else ""
-    return {"count": counts, "cursor": mark, "how": how}
+    mark = f"{end}-{_mark_of(entries[end - 1])}" if end else ""
+    return {"count": counts, "cursor": END if end == len(entries) else mark, "how": how}

@@ -70,10 +70,10 @@ def test_a_page_says_how_many_are_left_and_which() -> None:
 
 
 def test_a_cut_text_says_how_much_it_lacks_and_how_it_is_read() -> None:
-    page = page_of({"rows": [{"text": "x" * 200_000}]}, 1_000, whole="read it elsewhere")
+    page = page_of({"rows": [{"text": "x" * 200_000}]}, 1_000, hint="read it elsewhere")
     assert page["cut"] == "read it elsewhere"
     assert page["rows"][0]["text"].endswith("more characters")
-    whole = page_of({"rows": [{"text": "x"}]}, 1_000, whole="read it elsewhere")
+    whole = page_of({"rows": [{"text": "x"}]}, 1_000, hint="read it elsewhere")
     assert "cut" not in whole
 
 
