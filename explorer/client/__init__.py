@@ -126,6 +126,7 @@ __all__ = [
     "Health",
     "Held",
     "Hit",
+    "HitColumn",
     "Journal",
     "JournalEntry",
     "JournalSave",
