@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         Health,
         Held,
         Hit,
+        HitColumn,
         Lineage,
         LineageEdge,
         LoadReport,
