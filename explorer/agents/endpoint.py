@@ -1,9 +1,9 @@
 """`/mcp` of a served catalog: the tools for agents over HTTP, with the caller's own token."""
 
+import asyncio
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from explorer.client import AsyncCatalog
-from explorer.client.http import HttpTransport
 from explorer.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -28,9 +28,15 @@ class AgentEndpoint:
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer a request. Raises `MissingExtra` if the SDK is not installed."""
         try:
-            from explorer.agents.server import serve_request
+            # It takes a second, in which the service answers others.
+            await asyncio.to_thread(import_module, "explorer.agents.server")
         except ModuleNotFoundError as error:
             raise missing_sdk() from error
+        # A service that no agent uses does without the client.
+        from explorer.agents.server import serve_request
+        from explorer.client import AsyncCatalog
+        from explorer.client.http import HttpTransport
+
         if scope["method"] != "POST":
             # There is no stream to open, and no session to end.
             head = {"type": "http.response.start", "status": 405, "headers": [(b"allow", b"POST")]}

@@ -1,7 +1,7 @@
 """The changesets on this machine and on the server: which there are, and how they are shared."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -52,7 +52,8 @@ class ListedChangeset:
     """A changeset in a file (`working_copy`), on the server (`shared_urn`), or both.
 
     `counts` is the number of edits in each state in words, `unsent` the number of decisions that
-    the server lacks, `foreign` how one of another catalog is marked, else empty.
+    the server lacks, `foreign` how one of another catalog is marked, else empty, `agent` the name
+    of the agent that proposed it, empty for a person.
     """
 
     title: str
@@ -62,6 +63,7 @@ class ListedChangeset:
     shared_urn: Urn | None = None
     unsent: int = 0
     foreign: str = ""
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,11 @@ class ImportOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ChangesetsState(ListState[ListedChangeset]):
-    """The changesets, newest first, and whether the server can keep any."""
+    """The changesets, newest first, whether the server can keep any, and the agent whose alone are
+    listed, empty for all."""
 
     can_share: bool = False
+    agent: str = ""
 
 
 class ChangesetsSession(ListSession[ChangesetsState]):
@@ -124,8 +128,20 @@ class ChangesetsSession(ListSession[ChangesetsState]):
         self._show([*shared, *own], can_share=can_share)
 
     def _show(self, entries: Iterable[ListedChangeset], **changes: object) -> None:
-        listed = tuple(sorted(entries, key=lambda entry: entry.at, reverse=True))
-        self.put(listed, rows=listed, **changes)
+        rows = tuple(sorted(entries, key=lambda entry: entry.at, reverse=True))
+        self._list(rows, self.state.agent, **changes)
+
+    def _list(self, rows: Sequence[ListedChangeset], agent: str, **changes: object) -> None:
+        listed = tuple(entry for entry in rows if not agent or entry.agent == agent)
+        self.put(listed, rows=rows, agent=agent, **changes)
+
+    @action("List only what one agent proposed, then another, then all")
+    async def next_agent(self) -> None:
+        """List only the changesets of the next agent, and after the last of all."""
+        self.check("next_agent")
+        agents = sorted({entry.agent for entry in self.state.rows})
+        following = [agent for agent in agents if agent > self.state.agent]
+        self._list(self.state.rows, following[0] if following else "")
 
     @action("Review the changeset")
     async def open(self, entry: ListedChangeset) -> StagedChangeset:
@@ -256,7 +272,7 @@ class ChangesetsSession(ListSession[ChangesetsState]):
     async def discard(self, changeset: StagedChangeset) -> None:
         """Delete a changeset of this machine. What was written of it stays in the catalog."""
         await asyncio.to_thread(changeset.discard)
-        self._show([entry for entry in self.state.listed if entry.working_copy is not changeset])
+        self._show([entry for entry in self.state.rows if entry.working_copy is not changeset])
         self.say("Discarded.")
         self.start(self.read(), instead_of="read")
 
@@ -264,6 +280,9 @@ class ChangesetsSession(ListSession[ChangesetsState]):
         """Return why an action is not possible with the changeset looked at; empty if it is."""
         if name == "import_changes":
             return READ_ONLY if self.catalog.read_only else ""
+        if name == "next_agent":
+            has_agents = any(entry.agent for entry in self.state.rows)
+            return "" if has_agents else "No agent has proposed anything."
         if name not in ("open", "share", "withdraw", "discard"):
             return ""
         current = self.state.current
@@ -285,7 +304,15 @@ class ChangesetsSession(ListSession[ChangesetsState]):
 
 def _file_entry(changeset: StagedChangeset, foreign: str = "") -> ListedChangeset:
     counts = " · ".join(review_counts(changeset))
-    return ListedChangeset(changeset.title, changeset.at, counts, changeset, foreign=foreign)
+    return ListedChangeset(
+        *(changeset.title, changeset.at, counts, changeset),
+        foreign=foreign,
+        agent=_agent_name(changeset),
+    )
+
+
+def _agent_name(changeset: StagedChangeset | SharedChangeset) -> str:
+    return "" if changeset.agent is None else changeset.agent.name
 
 
 def _copy_entry(changeset: StagedChangeset, key: str) -> ListedChangeset:
@@ -296,7 +323,9 @@ def _copy_entry(changeset: StagedChangeset, key: str) -> ListedChangeset:
 def _server_entry(shared: SharedChangeset, copy: ListedChangeset | None) -> ListedChangeset:
     unsent = copy.unsent if copy is not None else 0
     counts = copy.counts if copy is not None and unsent else proposal_counts(shared)
-    return ListedChangeset(shared.title, shared.at, counts, None, shared.urn, unsent)
+    return ListedChangeset(
+        *(shared.title, shared.at, counts, None, shared.urn, unsent), agent=_agent_name(shared)
+    )
 
 
 def _read_changesets(list_paths: Callable[[], Iterable[Path]]) -> list[StagedChangeset]:

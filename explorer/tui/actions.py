@@ -386,6 +386,13 @@ _EDITING: tuple[Action, ...] = (
     Action("changesets", "open", ("enter",), "Review the changeset", "review"),
     Action(
         "changesets",
+        "next_agent",
+        ("a",),
+        "List only what one agent proposed, then another, then all",
+        "agents",
+    ),
+    Action(
+        "changesets",
         "take_in",
         ("i",),
         "Review a file: a changeset or descriptions",

@@ -204,6 +204,29 @@ async def test_two_agents_race_and_all_proposals_are_there_and_none_is_written(
         assert (records[name].edits, records[name].open) == (count // 2, count // 2)
 
 
+async def test_the_list_to_review_is_narrowed_to_one_agent_after_the_other(
+    catalog: AsyncCatalog, make_table: Make
+) -> None:
+    urn = make_table({"id": None})
+    for name in ("aa-first", "aa-second"):
+        change = text(urn, "id", f"By {name}.")
+        await calling(catalog, name)("propose", changes=[change], why="no text")
+    session = ChangesetsSession(catalog)
+    await session.read()
+    everything = session.state.listed
+    await session.next_agent()
+    assert {entry.agent for entry in session.state.listed} == {"aa-first"} == {session.state.agent}
+    assert session.state.listed[0].counts == "aa-first 1.0 · 1 open"
+    await session.next_agent()
+    assert {entry.agent for entry in session.state.listed} == {"aa-second"}
+    await session.read()
+    assert {entry.agent for entry in session.state.listed} == {"aa-second"}
+    while session.state.agent:
+        await session.next_agent()
+    assert session.state.listed == everything
+    session.close()
+
+
 async def test_acceptance_is_counted_for_each_agent(
     catalog: AsyncCatalog, make_table: Make
 ) -> None:

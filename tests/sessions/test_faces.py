@@ -36,17 +36,17 @@ _OF_BOXES = {
 
 # An agent proposes; what becomes of it is decided by people.
 _OF_PEOPLE = {
-    *("discard", "draft", "import_changes", "open_file", "read", "share", "stage_concept"),
-    "withdraw",
+    *("discard", "draft", "import_changes", "next_agent", "open_file", "read", "share"),
+    *("stage_concept", "withdraw"),
 }
 
 LEFT_OUT: dict[str, dict[str, set[str]]] = {
     "BrowseSession": {"tui": set(), "notebook": set()},
     # A file is imported by a command; what the terminal stages is a step of other sessions. What a
-    # folder holds is listed and deleted by the shell.
+    # folder holds is listed and deleted by the shell. A command names the agent.
     "ChangesetsSession": {
         "tui": {"import_changes", "propose", "stage", "stage_concept"},
-        "cli": {"discard", "open_file"},
+        "cli": {"discard", "next_agent", "open_file"},
         "agents": _OF_PEOPLE,
     },
     # A command or a cell stages in one step.

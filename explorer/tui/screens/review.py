@@ -375,6 +375,7 @@ class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState
         "share": "share",
         "withdraw": "withdraw",
         "discard": "discard",
+        "next_agent": "next_agent",
     }
     _list: ChangesetsSession | None = None
 
@@ -430,6 +431,11 @@ class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState
         )
         self.confirm(question, partial(self._do, "discard", current.working_copy))
 
+    @work(exclusive=True, group="file")
+    async def action_next_agent(self) -> None:
+        """List only what one agent proposed, then another, then all."""
+        await self.act("next_agent")
+
     def action_take_in(self) -> None:
         """Ask for a file, and review its changes."""
 
@@ -469,7 +475,8 @@ class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState
             return line_text(str(state.work))
         if not state.listed:
             return Text("" if state.is_reading else "No changesets", "bold")
-        return Text(counted(len(state.listed), "changeset"), "bold")
+        whose = f" by {state.agent}" if state.agent else ""
+        return line_text(f"{counted(len(state.listed), 'changeset')}{whose}", "bold")
 
     def draw_row(self, index: int, width: int) -> tuple[Text, Text]:
         """Return the title, time and counts of a changeset."""
