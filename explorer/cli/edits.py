@@ -262,7 +262,7 @@ def _propose_each(
     """Stage the edits that a change of each entity would make in a new file."""
     from explorer.cli.output import show
     from explorer.sessions.changesets import ChangesetsSession
-    from explorer.stewardship import staged_edit
+    from explorer.stewardship.labels import is_labelled, staged_edit
     from explorer.views.stewardship import proposed_report
 
     if file.exists():
@@ -279,13 +279,7 @@ def _propose_each(
                 str(edit.urn), names[edit.urn], edit.what, edit.before, edit.after, edit.column
             )
             for edit in planned
-            if edit.what != "description"
-            and edit.what != "status"
-            and edit.what != "path"
-            and edit.what != "source"
-            and edit.what != "entity"
-            and edit.what != "name"
-            and edit.what != "parent"
+            if is_labelled(edit.what)
         ]
         staged = [edit for edit in edits if edit is not None]
         if staged:

@@ -1,10 +1,10 @@
 """Texts that were propagated to columns: the source of each, and whether it still has that text.
 They are refreshed, pinned and taken back."""
 
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from explorer.client import AsyncCatalog
 from explorer.errors import InvalidInput
@@ -28,35 +28,22 @@ class PropagatedState(NarrowedState[PropagatedText]):
 
 
 class PropagatedSession(NarrowedSession[PropagatedState]):
-    """The propagated texts, by table and column: all, or those that `read_propagated` chooses."""
+    """The propagated texts, by table and column: all, or those of a choice as `read_propagated`
+    takes it."""
 
     READING = "reading the propagated texts …"
     NONE = "No propagated texts."
     NO_MATCH = "No text matches."
 
-    def __init__(
-        self,
-        catalog: AsyncCatalog,
-        *,
-        source: str | None = None,
-        source_column: str | None = None,
-        urns: Iterable[str] = (),
-        column: str | None = None,
-    ) -> None:
+    def __init__(self, catalog: AsyncCatalog, **choice: Any) -> None:
         super().__init__(catalog, PropagatedState())
         self._steward = AsyncStewardship(catalog)
-        self._read_texts = partial(
-            self._steward.propagated,
-            source=source,
-            source_column=source_column,
-            urns=urns,
-            column=column,
-            progress=self.tell_progress,
-        )
+        self._choice = choice
 
     async def read_rows(self) -> None:
         """Read the propagated texts."""
-        await self.show(rows=await self.work("reading the texts", self._read_texts()))
+        reading = self._steward.propagated(**self._choice, progress=self.tell_progress)
+        await self.show(rows=await self.work("reading the texts", reading))
 
     def key_of(self, row: PropagatedText) -> Hashable:
         """Return what tells a row from the others."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard, get_args
 
 from msgspec import structs
 
@@ -203,6 +203,11 @@ def _edit(place: LabelledPlace, what: LabelledKind, change: LabelsChange) -> Sta
         creates=tuple(create for create in change.creates if create in edit.add),
         label_names={urn: name for urn, name in change.label_names.items() if urn in concerned},
     )
+
+
+def is_labelled(what: str) -> TypeGuard[LabelledKind]:
+    """Return whether an edit is of a kind that can be staged for many items."""
+    return what in get_args(LabelledKind)
 
 
 def staged_edit(
