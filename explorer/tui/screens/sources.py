@@ -27,7 +27,7 @@ from explorer.tui.content import join, line_text, padded
 from explorer.tui.key_queue import LEADING
 from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import AddressListDialog, FramedScreen
+from explorer.tui.widgets.dialogs import AddressListDialog, FramedScreen, SessionScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.views.sources import (
     options_sentence,
@@ -39,6 +39,7 @@ from explorer.views.sources import (
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
+    from explorer.sessions.base import Message
 
 _NAME: Final = 20
 _BAR: Final = 24
@@ -143,7 +144,7 @@ _FIELDS: Final = (
 )
 
 
-class AddSourceScreen(FramedScreen[str | None]):
+class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, SourcesState]):
     """Reads a source, shows its changes, and writes them to the catalog. Returns a search for the
     added metadata; None if it was cancelled."""
 
@@ -158,24 +159,21 @@ class AddSourceScreen(FramedScreen[str | None]):
     AddSourceScreen Static { height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("addsource")
+    _followed: SourceSession | None = None
 
     def __init__(self, session: TerminalSession, choice: SourceChoice) -> None:
         super().__init__()
         self._session = session
         self._choice = choice
-        self._sources: SourceSession | None = None
-
-    @property
-    def _state(self) -> SourcesState:
-        return self._sources.state if self._sources is not None else SourcesState()
+        self._shown = SourcesState()
 
     @property
     def _plan(self) -> RunPlan | None:
-        return self._state.plan
+        return self._shown.plan
 
     @property
     def _is_busy(self) -> bool:
-        return self._state.work is not None
+        return self._shown.work is not None
 
     def compose(self) -> ComposeResult:
         """Yield the fields of the form, and the message below them."""
@@ -211,11 +209,6 @@ class AddSourceScreen(FramedScreen[str | None]):
         if self._choice.location:
             self._read()
 
-    def on_unmount(self) -> None:
-        """Stop the work under way."""
-        if self._sources is not None:
-            self._sources.close()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow the next step."""
         del parameters
@@ -232,10 +225,9 @@ class AddSourceScreen(FramedScreen[str | None]):
     @on(Input.Changed)
     def _handle_change(self) -> None:
         """Discard the plan, because the form has changed."""
-        if self._plan is not None and not self._is_busy and self._sources is not None:
-            self._sources.drop_plan()
+        if self._plan is not None and not self._is_busy and self._followed is not None:
+            self._followed.drop_plan()
             self._show_status(Text("The form changed; ⏎ reads the source again.", "dim"))
-            self.refresh_bindings()
 
     @on(Input.Submitted)
     def _handle_submit(self, event: Input.Submitted) -> None:
@@ -264,10 +256,10 @@ class AddSourceScreen(FramedScreen[str | None]):
     def action_leave(self) -> None:
         """Stop the work under way; close if there is none, or if it was told to stop already,
         without waiting for a host that does not answer."""
-        if self._sources is None or not self._is_busy or self._state.is_stopping:
+        if self._followed is None or not self._is_busy or self._shown.is_stopping:
             self.dismiss(None)
             return
-        self._sources.cancel()
+        self._followed.cancel()
         self._show_problem("Stopping … press esc again to close without waiting.")
 
     def _value(self, name: str) -> str:
@@ -316,14 +308,14 @@ class AddSourceScreen(FramedScreen[str | None]):
             await sources.join_files()
 
         await self._do("reading the files again", join)
-        opened = self._state.opened
+        opened = self._shown.opened
         if opened is not None:
             with self.prevent(Input.Changed):
                 self.query_one("#patterns", Input).value = " ".join(opened.options.patterns)
         self._show_plan()
 
     def _show_plan(self) -> None:
-        plan, opened = self._plan, self._state.opened
+        plan, opened = self._plan, self._shown.opened
         if plan is None or opened is None:
             return
         table = Table.grid(padding=(0, 1))
@@ -342,7 +334,6 @@ class AddSourceScreen(FramedScreen[str | None]):
         if opened.loses_password:
             ends.insert(0, Text("The password is not saved: the next run asks for it again."))
         self._show_status(Group(table, *ends))
-        self.refresh_bindings()
 
     @work(exclusive=True, group="source", name=LEADING)
     async def _write(self, plan: RunPlan, *, accept_removals: bool) -> None:
@@ -350,8 +341,8 @@ class AddSourceScreen(FramedScreen[str | None]):
             await sources.write(plan, accept_removals=accept_removals)
 
         await self._do(f"writing {plan.source.name}", write)
-        message = self._state.message
-        if self._state.outcome is None or message is None:
+        message = self._shown.message
+        if self._shown.outcome is None or message is None:
             return
         self._session.say(message.sentence, error=message.is_error)
         platforms = {urn.platform for urn in plan.effects if urn.entity_type == "dataset"}
@@ -364,10 +355,10 @@ class AddSourceScreen(FramedScreen[str | None]):
     ) -> None:
         """Act on the session; what goes wrong is shown below the form."""
         try:
-            if self._sources is None:
-                self._sources = SourceSession(await self._session.catalog())
-                self._sources.subscribe(self._follow)
-            await act(self._sources)
+            if self._followed is None:
+                self.follow(SourceSession(await self._session.catalog()))
+            if self._followed is not None:
+                await act(self._followed)
         except Stopped:
             self._show_problem(STOPPED)
         except WrongPassword as error:
@@ -382,11 +373,12 @@ class AddSourceScreen(FramedScreen[str | None]):
                 raise
             self._show_status(Text())
 
-    def _follow(self, state: SourcesState) -> None:
+    def tell(self, message: "Message") -> None:
+        """Show nothing: what goes wrong is shown below the form, and what was done at the end."""
+
+    def draw_state(self, before: SourcesState, state: SourcesState) -> None:
         """Show the progress of the work under way."""
-        if self.is_closed:
-            return
-        self.refresh_bindings()
+        del before
         work = state.work
         if work is None or state.is_stopping:
             return
