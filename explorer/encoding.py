@@ -28,10 +28,11 @@ _CANDIDATES: Final = (
 )
 # What cp1252 makes of letters of Polish, Romanian or Hungarian.
 _MISREAD: Final = re.compile(r"[^\W\d_][¹³¿¥£]|[¹³¿¥£][^\W\d_]")
-# Bytes outside ASCII: all, and those that are one or two letters beside others, or a sign.
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+# Bytes outside ASCII: all, and those that are a letter, two beside others, or a sign.
 _RUNS: Final = re.compile(rb"[\x80-\xff]+")
 _WESTERN_RUNS: Final = re.compile(
-    rb"(?<![\x80-\xff])(?:(?<=[A-Za-z])[\xc0-\xff]{1,2}|[\xc0-\xff]{1,2}(?=[A-Za-z])"
+    rb"(?<![\x80-\xff])(?:(?<=[A-Za-z])[\xc0-\xff]{2}|[\xc0-\xff]{2}(?=[A-Za-z])|[\xc0-\xff]"
     rb"|[\x80\x85\x91-\x97\xa0\xa1\xa3\xa7\xab\xb0\xbb\xbf])(?![\x80-\xff])"
 )
 # Less of a text are stray bytes of zero; in UTF-16 it is at least the line ends and separators.
@@ -39,8 +40,8 @@ _ZERO_SHARE: Final = 0.02
 
 
 def find_encoding(start: bytes) -> str:
-    """Return the encoding of a text that begins with these bytes, by Python's name. From
-    `SAMPLE_BYTES` on the last character may be cut off."""
+    """Return the encoding of a text that begins with these bytes, by Python's name; for what is no
+    text, UTF-8. From `SAMPLE_BYTES` on the last character may be cut off."""
     for mark, name in _MARKS:
         if start.startswith(mark):
             return name
@@ -48,7 +49,9 @@ def find_encoding(start: bytes) -> str:
     if zeros <= _ZERO_SHARE * len(start) and _is_utf8(start):
         return "utf-8"
     if zeros:
-        return "utf-16-le" if start[1::2].count(0) > start[::2].count(0) else "utf-16-be"
+        name = "utf-16-le" if start[1::2].count(0) > start[::2].count(0) else "utf-16-be"
+        is_text = not _CONTROL.search(start.decode(name, errors="replace"))
+        return name if is_text else "utf-8"
     from charset_normalizer import from_bytes
 
     # In none of the candidates is a line end a part of another character.
@@ -62,7 +65,7 @@ def find_encoding(start: bytes) -> str:
     if not is_western or _MISREAD.search(lines.decode(_WESTERN)):
         return best.encoding
     # Of a few characters nothing else tells them apart.
-    is_likely = 2 * len(_WESTERN_RUNS.findall(lines)) > len(_RUNS.findall(lines))
+    is_likely = 2 * len(_WESTERN_RUNS.findall(lines)) >= len(_RUNS.findall(lines))
     return _WESTERN if is_likely else best.encoding
 
 

@@ -299,7 +299,12 @@ class _Finder:
             self._skip(path, reason, self.writer.dataset(path).name)
 
     def _look_into(self, folder: str, path: tuple[str, ...], *, is_root: bool) -> None:
-        entries = self.storage.list(folder)
+        entries = []
+        for entry in self.storage.list(folder):
+            if not entry.is_link:
+                entries.append(entry)
+            elif self._is_shown(entry.name):
+                self._left_out["linked folder"] += 1
         names = [entry.name for entry in entries]
         metadata = f"{folder}/metadata"
         match lake_format(names, lambda: [file.name for file in self.storage.list(metadata)]):

@@ -35,11 +35,12 @@ _SECONDS: Final = 15
 @dataclass(frozen=True, slots=True)
 class StoredFile:
     """A file or folder: its name, relative to the listed folder, and its size in bytes. A link to a
-    folder is listed as neither, which avoids cycles."""
+    folder `is_link` and no folder, which avoids cycles."""
 
     name: str
     is_folder: bool = False
     size: int = 0
+    is_link: bool = False
 
 
 class Storage(Protocol):
@@ -83,6 +84,8 @@ class LocalFiles:
                 files.append(StoredFile(entry.name, is_folder=True))
             elif entry.is_file():
                 files.append(StoredFile(entry.name, size=entry.stat().st_size))
+            elif entry.is_dir():
+                files.append(StoredFile(entry.name, is_link=True))
         return sorted(files, key=lambda file: file.name)
 
     def walk(self, folder: str) -> Iterator[StoredFile]:

@@ -137,10 +137,11 @@ def test_what_is_left_out_is_counted_by_its_kind(lake: Path) -> None:
         (lake / name).write_text("[]")
     (lake / "_old").mkdir()
     (lake / ".git").mkdir()
+    (lake / "old" / "all").symlink_to(lake)
     (reason,) = [one.reason for one in read(lake).skipped if one.subject == "lake"]
     assert reason == (
-        "8 files are left out (2 .xlsx, 2 beginning with _, 1 .csv.bz2, 1 .parquet.gz, 1 .txt, "
-        "1 without an ending): Parquet, CSV and JSON are read"
+        "9 files are left out (2 .xlsx, 2 beginning with _, 1 .csv.bz2, 1 .parquet.gz, 1 .txt, "
+        "1 linked folder, 1 without an ending): Parquet, CSV and JSON are read"
     )
 
 
@@ -230,6 +231,7 @@ def test_what_is_told_of_a_file_that_breaks_has_none_of_its_rows(tmp_path: Path)
     ("encoding", "header", "town", "told"),
     [
         ("latin-1", "größe", "Köln", "cp1252"),
+        ("latin-1", "ort", "ä", "cp1252"),
         ("cp1252", "preis in €", "Köln", "cp1252"),
         ("cp1250", "miasto", "Wrocław", "cp1250"),
         ("shift_jis", "都市", "東京", "cp932"),
@@ -276,6 +278,14 @@ def test_an_encoding_that_is_given_is_used_and_a_wrong_one_is_refused(
     unknown = command("add", str(path), "--encoding", "utf8mb4")
     assert unknown.code == 1
     assert "no encoding is named 'utf8mb4': give one such as utf-8" in unknown.err
+
+
+@pytest.mark.parametrize("data", [bytes(range(256)) * 20, b"\x00\x01\x02\x03" * 50])
+def test_a_file_of_no_text_is_skipped_with_the_reason(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "picture.csv").write_bytes(data)
+    found = read(tmp_path)
+    assert found.notes == []
+    assert "read as" not in str(found.proposals)
 
 
 def test_the_sample_of_a_large_file_cuts_no_character(tmp_path: Path) -> None:
