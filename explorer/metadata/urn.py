@@ -36,7 +36,9 @@ class Urn:
     parts: tuple[str, ...]
 
     def __eq__(self, other: object) -> bool:
-        return str(self) == str(other) if isinstance(other, Urn | str) else NotImplemented
+        if isinstance(other, Urn):
+            return (self.entity_type, self.parts) == (other.entity_type, other.parts)
+        return str(self) == other if isinstance(other, str) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(str(self))

@@ -61,6 +61,18 @@ def test_nested_urns_are_split_at_the_outer_commas_only() -> None:
     assert (urn.name, urn.platform) == ("task", "airflow")
 
 
+def test_a_urn_equals_its_text_and_stands_for_it_as_a_key() -> None:
+    text = "urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)"
+    urn = Urn.parse(text)
+    assert urn == text
+    assert text == urn
+    assert urn != text.lower()
+    assert {text: 1}[urn] == {urn: 1}[text] == 1
+    assert {urn, text} == {text}
+    # Of one text, but not what is parsed from it.
+    assert Urn.of("chart", "looker", "a,b") != Urn.of("chart", "looker", "a", "b")
+
+
 def test_a_metric_is_called_by_its_id_and_not_by_its_path() -> None:
     urn = Urn.parse("urn:li:metric:(urn:li:dataPlatform:dbt,shop,revenue)")
     assert (urn.name, urn.platform, urn.origin) == ("revenue", "dbt", None)
