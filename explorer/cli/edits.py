@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from shlex import quote
 from types import TracebackType
@@ -420,13 +421,32 @@ def _edit_values(entity: "Entity", kind: LabelKind, path: str | None) -> tuple[s
     return kind.labels(value or {}, path)
 
 
+def _find_once(labels: Labels) -> "Callable[[Catalog], Labels]":
+    """Return a function that returns the labels with their URNs, which it looks up once."""
+
+    @cache
+    def find(catalog: "Catalog") -> Labels:
+        added, removed = (
+            [
+                (str(catalog.find_labels(name, *labels.kind.entity_types)[0]), ownership)
+                for name, ownership in some
+            ]
+            for some in (labels.add, labels.remove)
+        )
+        return replace(labels, add=added, remove=removed)
+
+    return find
+
+
 def _write(labels: Labels) -> Change:
-    added, removed = (
-        [" ".join(filter(None, (*labels.kind.urns(name), ownership))) for name, ownership in some]
-        for some in (labels.add, labels.remove)
-    )
+    find = _find_once(labels)
 
     def change(catalog: "Catalog", urn: str) -> Iterator[Edit]:
+        labels = find(catalog)
+        added, removed = (
+            [" ".join(filter(None, label)) for label in some]
+            for some in (labels.add, labels.remove)
+        )
         path = None
         if labels.column is not None:
             path = column_at(read_existing(catalog, urn), labels.column).path.raw

@@ -15,6 +15,7 @@ from explorer.client.completion import CompletionMethods
 from explorer.client.connection import Connection, Offline, Watching
 from explorer.client.history import HistoryMethods
 from explorer.client.journal import JOURNAL
+from explorer.client.naming import takes_names
 from explorer.client.pages import as_pages
 from explorer.client.transport import Retry, Secret, Transport
 from explorer.client.undo import UndoMethods
@@ -188,6 +189,7 @@ class _OneServer:
         return self._connection.as_of
 
 
+@takes_names
 class AsyncCatalog(_OneServer, CompletionMethods, HistoryMethods, UndoMethods, ChangeLogMethods):
     """The client of a catalog, with asynchronous methods.
 
@@ -255,6 +257,7 @@ class Catalog(_OneServer, BlockingFace):
         """The entity types, aspects and fields that this client knows."""
         return self._core.registry
 
+    find_labels = blocking(AsyncCatalog.find_labels)
     abilities = blocking(AsyncCatalog.abilities)
     known_as = blocking(AsyncCatalog.known_as)
     described = blocking(AsyncCatalog.described)

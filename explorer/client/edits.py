@@ -23,8 +23,9 @@ from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
+    Sequence,
 )
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -54,6 +55,7 @@ from explorer.client.editable import (
     edit_target,
     link_parts,
     links_of,
+    listed,
     place_of,
     urns_of,
     with_moved,
@@ -61,6 +63,7 @@ from explorer.client.editable import (
 from explorer.client.ingestion import ConditionalWrites, Stored, aspect_value
 from explorer.client.journal import Journal, held_labels, one_save, run_name, save_in_progress
 from explorer.client.records import Edit, Held, StatusChange, What
+from explorer.client.search import SearchMethods
 from explorer.client.transport import REFUSALS, Json, Request, graphql_request
 from explorer.errors import (
     CatalogError,
@@ -599,16 +602,17 @@ class EditMethods(ConditionalWrites):
             return KnownCatalog(self._connection.address)
 
 
-class LabelMethods(EditMethods):
+class LabelMethods(SearchMethods, EditMethods):
     """Methods that edit tags, glossary terms, owners, domains and deprecations.
 
-    A name that is not a URN is an id: `PII` is the tag `urn:li:tag:PII`, `jdoe` the user
-    `urn:li:corpuser:jdoe`.
+    A label that is not a URN is an id, or, if there is none, a name: `PII` is the tag
+    `urn:li:tag:PII`, `jdoe` the user `urn:li:corpuser:jdoe`; see `find_labels`.
 
     Every method takes two requests, one if there is nothing to change, and one more for the first
-    call. All raise `NotFound` for an entity that does not exist, and for a label that does not
-    exist if the server checks that. Labels that are not named in a call are not changed, on any
-    server.
+    call; those of `find_labels` are added where labels are removed that are not given by URN, and
+    where one that is added has no such id. All raise `NotFound` for an entity that does not exist,
+    and for a label that does not exist if the server checks that. Labels that are not named in a
+    call are not changed, on any server.
 
     `instead_of` is the complete value that the author saw, in the form that `Edit` describes, empty
     for none: if the server now holds another one, nothing is written and `TextConflict` is raised,
@@ -629,8 +633,9 @@ class LabelMethods(EditMethods):
 
         Example: `cat.add_tags(urn, ["urn:li:tag:PII"], column="order_id")`
         """
-        return await self._label(
-            TAGS, urn, column, add=TAGS.urns(tags), instead_of=_several(TAGS, instead_of)
+        base = _several(TAGS, instead_of)
+        return await self._by_id_or_name(
+            tags, TAGS.entity_types, lambda urns: self._label(TAGS, urn, column, urns, (), base)
         )
 
     async def remove_tags(
@@ -646,9 +651,8 @@ class LabelMethods(EditMethods):
 
         Example: `cat.remove_tags(urn, ["urn:li:tag:PII"], column="order_id")`
         """
-        return await self._label(
-            TAGS, urn, column, remove=TAGS.urns(tags), instead_of=_several(TAGS, instead_of)
-        )
+        urns = await self._find_labels(tags, TAGS.entity_types)
+        return await self._label(TAGS, urn, column, (), urns, _several(TAGS, instead_of))
 
     async def add_terms(
         self,
@@ -662,8 +666,9 @@ class LabelMethods(EditMethods):
 
         Example: `cat.add_terms(urn, ["urn:li:glossaryTerm:Finance.NetRevenue"])`
         """
-        return await self._label(
-            TERMS, urn, column, add=TERMS.urns(terms), instead_of=_several(TERMS, instead_of)
+        base = _several(TERMS, instead_of)
+        return await self._by_id_or_name(
+            terms, TERMS.entity_types, lambda urns: self._label(TERMS, urn, column, urns, (), base)
         )
 
     async def remove_terms(
@@ -678,9 +683,8 @@ class LabelMethods(EditMethods):
 
         Example: `cat.remove_terms(urn, ["urn:li:glossaryTerm:Finance.NetRevenue"])`
         """
-        return await self._label(
-            TERMS, urn, column, remove=TERMS.urns(terms), instead_of=_several(TERMS, instead_of)
-        )
+        urns = await self._find_labels(terms, TERMS.entity_types)
+        return await self._label(TERMS, urn, column, (), urns, _several(TERMS, instead_of))
 
     async def add_owners(
         self,
@@ -698,9 +702,13 @@ class LabelMethods(EditMethods):
         Example: `cat.add_owners(urn, ["urn:li:corpuser:jdoe"])`
         """
         check_ownership(ownership, self.registry)
-        labels = tuple(f"{owner} {ownership}" for owner in OWNERS.urns(owners))
         base = None if instead_of is None else tuple(instead_of)
-        return await self._label(OWNERS, urn, None, add=labels, instead_of=base)
+
+        def write(urns: tuple[str, ...]) -> Coroutine[Any, Any, Edit]:
+            labels = tuple(f"{owner} {ownership}" for owner in urns)
+            return self._label(OWNERS, urn, None, labels, (), base)
+
+        return await self._by_id_or_name(owners, OWNERS.entity_types, write)
 
     async def remove_owners(
         self,
@@ -714,7 +722,8 @@ class LabelMethods(EditMethods):
 
         Example: `cat.remove_owners(urn, ["urn:li:corpuser:jdoe"])`
         """
-        target, owner_urns = Urn.parse(urn), OWNERS.urns(owners)
+        target = Urn.parse(urn)
+        owner_urns = await self._find_labels(owners, OWNERS.entity_types)
         stored = await self._read_stored(target, OWNERS.aspect)
         present = OWNERS.labels(stored.value(OWNERS.aspect), None)
         labels = tuple(
@@ -724,7 +733,7 @@ class LabelMethods(EditMethods):
             and ownership in (None, label.rpartition(" ")[2])
         )
         base = None if instead_of is None else tuple(instead_of)
-        return await self._label(OWNERS, target, None, remove=labels, instead_of=base)
+        return await self._label(OWNERS, target, None, (), labels, base)
 
     async def set_domain(
         self, urn: str | Urn, domain: str | Urn | None, *, instead_of: _Names | None = None
@@ -733,9 +742,52 @@ class LabelMethods(EditMethods):
 
         Example: `cat.set_domain(urn, "urn:li:domain:finance")`
         """
-        domains = () if domain is None else tuple(map(str, urns_of(domain, "domain")))
         base = None if instead_of is None else tuple(map(str, urns_of(instead_of, "domain")))
-        return await self._put_domains(Urn.parse(urn), domains, instead_of=base)
+        return await self._by_id_or_name(
+            () if domain is None else domain,
+            ("domain",),
+            lambda domains: self._put_domains(Urn.parse(urn), domains, instead_of=base),
+        )
+
+    async def find_labels(self, labels: _Names, *types: str) -> tuple[Urn, ...]:
+        """Return the URNs of labels, or other entities, given by URN, id or name. An id is that of
+        the first of these entity types, and comes before a name; a text that is neither is returned
+        as the URN of that id.
+
+        One request for those that are not URNs, and two for each that is no id. Raises
+        `InvalidInput` if several have a name.
+
+        Example: `cat.find_labels("Net revenue", "glossaryTerm")`
+        """
+        texts = listed(labels, "names, ids or URNs")
+        urns = {text: urns_of(text, *types)[0] for text in texts}
+        ids = [urn for text, urn in urns.items() if not str(text).startswith("urn:")]
+        entities = await self.summaries(ids) if ids else {}
+        for text, urn in urns.items():
+            if urn in ids and not ((entity := entities.get(urn)) and entity.exists):
+                with suppress(NotFound):
+                    urns[text] = await self.urn_of(text, *types)
+        return tuple(dict.fromkeys(urns.values()))
+
+    async def _find_labels(self, labels: _Names, types: Sequence[str]) -> tuple[str, ...]:
+        return tuple(map(str, await self.find_labels(labels, *types)))
+
+    async def _by_id_or_name(
+        self,
+        labels: _Names,
+        types: Sequence[str],
+        write: Callable[[tuple[str, ...]], Coroutine[Any, Any, Edit]],
+    ) -> Edit:
+        """Write labels by their ids, or, if one of these does not exist, by their names."""
+        labels = tuple(listed(labels, "names, ids or URNs"))
+        urns = tuple(map(str, urns_of(labels, *types)))
+        try:
+            return await write(urns)
+        except NotFound:
+            named = await self._find_labels(labels, types)
+            if named == urns:
+                raise
+            return await write(named)
 
     async def deprecate(
         self,
@@ -771,7 +823,6 @@ class LabelMethods(EditMethods):
         kind: LabelKind,
         urn: str | Urn,
         column: str | None,
-        *,
         add: tuple[str, ...] = (),
         remove: tuple[str, ...] = (),
         instead_of: tuple[str, ...] | None = None,

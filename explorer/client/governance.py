@@ -86,7 +86,7 @@ async def find_namesake(
     return None if any(namesake.name == own for namesake in namesakes) else namesakes[0]
 
 
-class GovernanceMethods(SearchMethods, LabelMethods):
+class GovernanceMethods(LabelMethods):
     """Methods that create, rename and move tags, glossary terms and groups, domains and data
     products."""
 
@@ -103,9 +103,9 @@ class GovernanceMethods(SearchMethods, LabelMethods):
 
         Returns the edit, whose `urn` is that of the new entity; `undo` deletes it as long as
         nothing uses it. `parent` is the group of a term or group, or the domain of a domain or data
-        product, as a URN or an id; a tag has none. Without `entity_id` the id is derived from the
-        name (see `new_id`), and a second tag, domain or data product of a name is refused. Three to
-        seven requests.
+        product, as a URN, an id or a name; a tag has none. Without `entity_id` the id is derived
+        from the name (see `new_id`), and a second tag, domain or data product of a name is refused.
+        Three to seven requests, and those of `find_labels` for a parent.
 
         Raises `Conflict` if there is already such an entity, `NotFound` if the parent does not
         exist, `InvalidInput` for an empty name or a parent of another type.
@@ -232,7 +232,7 @@ class GovernanceMethods(SearchMethods, LabelMethods):
             kind_above = "domain"
         else:
             raise InvalidInput(f"a {kind} has no parent; leave it out")
-        (above,) = urns_of(parent, kind_above)
+        (above,) = await self.find_labels(parent, kind_above)
         if not await self._is_stored_entity(above):
             raise NotFound(f"{above} does not exist in this catalog; nothing was written")
         return above

@@ -22,8 +22,9 @@ from explorer import client
 from explorer.client import entity as read
 from explorer.client.completion import CompletionMethods
 from explorer.client.connection import Connection
-from explorer.client.editable import OWNERS, TAGS, TERMS, urns_of
+from explorer.client.editable import OWNERS, TAGS, TERMS, listed, urns_of
 from explorer.client.journal import JournalSave
+from explorer.client.naming import takes_names
 from explorer.client.records import ChangePage, Edit, Measures, ServerInfo
 from explorer.errors import CatalogError, InvalidUrn, Misuse, NotFound
 from explorer.metadata.names import singular
@@ -186,6 +187,7 @@ _NAMES_AT_FIRST = 2_000
 _COMPLETION_SECONDS = 1.0
 
 
+@takes_names
 class CatalogReader(SearchReader):
     """Implements with a client the methods of both notebook catalogs that read or add labels."""
 
@@ -283,17 +285,17 @@ class CatalogReader(SearchReader):
         column: str | None = None,
         instead_of: str | Urn | Iterable[str | Urn] | None = None,
     ) -> Edit:
-        """Add tags, given by id or URN, to an entity, or to a dataset's column at an exact path;
-        present ones are kept. `cat["fct_orders"].add_tags` takes their names too.
+        """Add tags, given by id, name or URN, to an entity, or to a dataset's column at an exact
+        path; present ones are kept.
 
         Two requests, one if there is nothing to change. Raises `NotFound`, with similar tags, for
         one that does not exist; `TextConflict` if the entity no longer has the tags `instead_of`.
 
         Example: `cat.add_tags(urn, "PII", column="order_id")`
         """
-        labels = TAGS.urns(tags)
+        labels = TAGS.urns(tags := tuple(listed(tags, "names, ids or URNs")))
         async with self._suggest_similar(labels, TAGS.entity_types):
-            return await self._plain.add_tags(urn, labels, column=column, instead_of=instead_of)
+            return await self._plain.add_tags(urn, tags, column=column, instead_of=instead_of)
 
     async def add_terms(
         self,
@@ -307,9 +309,9 @@ class CatalogReader(SearchReader):
 
         Example: `cat.add_terms(urn, "Finance.NetRevenue", column="net_amount")`
         """
-        labels = TERMS.urns(terms)
+        labels = TERMS.urns(terms := tuple(listed(terms, "names, ids or URNs")))
         async with self._suggest_similar(labels, TERMS.entity_types):
-            return await self._plain.add_terms(urn, labels, column=column, instead_of=instead_of)
+            return await self._plain.add_terms(urn, terms, column=column, instead_of=instead_of)
 
     async def add_owners(
         self,
@@ -319,15 +321,15 @@ class CatalogReader(SearchReader):
         ownership: str = "TECHNICAL_OWNER",
         instead_of: Iterable[str] | None = None,
     ) -> Edit:
-        """Add owners to an entity, as `add_tags` does: people by id, people and groups by URN.
-        `ownership` is a word such as `DATA_STEWARD`, or the URN of an ownership type.
+        """Add owners to an entity, as `add_tags` does: people by id, people and groups by name or
+        URN. `ownership` is a word such as `DATA_STEWARD`, or the URN of an ownership type.
 
         Example: `cat.add_owners(urn, "jdoe", ownership="DATA_STEWARD")`
         """
-        labels = OWNERS.urns(owners)
+        labels = OWNERS.urns(owners := tuple(listed(owners, "names, ids or URNs")))
         async with self._suggest_similar(labels, OWNERS.entity_types):
             return await self._plain.add_owners(
-                urn, labels, ownership=ownership, instead_of=instead_of
+                urn, owners, ownership=ownership, instead_of=instead_of
             )
 
     async def set_domain(
@@ -337,8 +339,8 @@ class CatalogReader(SearchReader):
         *,
         instead_of: str | Urn | Iterable[str | Urn] | None = None,
     ) -> Edit:
-        """Set the domain of an entity, given by id or URN, replacing any other; None removes it.
-        Otherwise as `add_tags`.
+        """Set the domain of an entity, given by id, name or URN, replacing any other; None removes
+        it. Otherwise as `add_tags`.
 
         Example: `cat.set_domain(urn, "finance")`
         """

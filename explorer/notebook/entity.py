@@ -37,6 +37,7 @@ from explorer.client.editable import (
 from explorer.client.entity import Entity
 from explorer.client.governance import GOVERNED
 from explorer.client.journal import JournalEntry, JournalSave, undone_in
+from explorer.client.naming import takes_names
 from explorer.client.records import (
     AspectDiff,
     ChangePage,
@@ -51,7 +52,7 @@ from explorer.client.records import (
 )
 from explorer.client.search import MOST_COMPARED, only_named
 from explorer.client.timeseries import Moment, read_range
-from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault
+from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import Link, Owner
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import ownership, singular
@@ -1103,6 +1104,7 @@ def names_of_existing(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
     return ((entity.urn, entity.name) for entity in entities if entity.exists)
 
 
+@takes_names
 class EntityReader:
     """Implements with a client the methods of both notebook catalogs that read entities, and
     remembers names and texts."""
@@ -1146,7 +1148,7 @@ class EntityReader:
 
         Example: `cat.entity("urn:li:corpuser:jdoe")`
         """
-        plain_entity = await self._plain.entity(_parse_urn(urn), aspects)
+        plain_entity = await self._plain.entity(Urn.parse(urn), aspects)
         summaries = await self._plain.summaries(_urns_of_entity(plain_entity))
         health = None
         if aspects is None and plain_entity.exists:
@@ -1178,7 +1180,7 @@ class EntityReader:
 
         Example: `cat.dataset(urn)`
         """
-        target = _parse_urn(urn)
+        target = Urn.parse(urn)
         if target.entity_type != "dataset":
             raise InvalidInput(f"{target} is a {target.entity_type}, not a dataset; use entity()")
         return await self.entity(target)
@@ -1275,12 +1277,3 @@ def _urns_of_entity(entity: read.Entity) -> tuple[Urn, ...]:
         labels += islice(mentions_of(parts), _MOST_MENTIONED)
     urns = (*owners, *entity.tags, *entity.terms, *entity.domains, *authors, *labels)
     return tuple(dict.fromkeys(urns))
-
-
-def _parse_urn(urn: str | Urn) -> Urn:
-    if isinstance(urn, str) and not urn.startswith("urn:"):
-        short_urn = line(urn, 100)
-        raise InvalidUrn(
-            f"{short_urn!r} is not a URN; cat[{short_urn!r}] finds an entity by its name"
-        )
-    return Urn.parse(urn)

@@ -93,17 +93,33 @@ def test_what_is_refused_is_refused_by_a_dry_run_too(catalog: Run, more: tuple[s
 def test_a_parent_that_is_not_there_is_told_with_similar_ones(catalog: Run) -> None:
     assert catalog("new", "group", "Cli group", "--id", "cli-group").code == 0
     term = catalog("new", "term", "CliMoved").out.strip()
-    said = "the glossary group Cli group does not exist; did you mean cli-group (Cli group)?"
+    said = "the glossary group Cli grup does not exist; did you mean cli-group (Cli group)?"
     for words in (
-        ("move", term, "Cli group"),
-        ("move", term, "Cli group", "--dry-run"),
-        ("new", "term", "CliNew", "--in", "Cli group"),
+        ("move", term, "Cli grup"),
+        ("move", term, "Cli grup", "--dry-run"),
+        ("new", "term", "CliNew", "--in", "Cli grup"),
     ):
         ran = catalog(*words)
         assert (ran.code, said in ran.err) == (1, True), ran
     ran = catalog("new", "product", "CliProduct", "--in", "cliqqq")
     assert "“catalog new domain cliqqq” creates it" in ran.err
     for urn in (term, "urn:li:glossaryNode:cli-group"):
+        assert catalog("delete", urn, "--hard", "--yes").code == 0
+
+
+def test_a_parent_is_given_by_its_name(catalog: Run) -> None:
+    group = catalog("new", "group", "Named group", "--id", "named-group").out.strip()
+    term = catalog("new", "term", "NamedMoved").out.strip()
+    planned = catalog("move", term, "named group", "--dry-run", "--json").json
+    assert [edit["after"] for edit in planned["edits"]] == [group]
+    assert catalog("move", term, "Named group").code == 0
+    inside = catalog("new", "term", "NamedNew", "--in", "Named group").out.strip()
+    parents = [
+        catalog("get", urn, "--json").json["aspects"]["glossaryTermInfo"]["value"]["parentNode"]
+        for urn in (term, inside)
+    ]
+    assert parents == [group, group]
+    for urn in (term, inside, group):
         assert catalog("delete", urn, "--hard", "--yes").code == 0
 
 

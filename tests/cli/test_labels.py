@@ -277,3 +277,27 @@ def test_an_entity_that_does_not_exist_is_told_as_such(shop: Run, labels: Any) -
     ran = shop("tag", NOWHERE, "--add", "PII")
     assert (ran.code, ran.out) == (1, "")
     assert f"{NOWHERE} does not exist" in ran.err
+
+
+def test_labels_are_given_by_their_names(shop: Run, fresh: Any, labels: Any) -> None:
+    term = labels(
+        "urn:li:glossaryTerm:Finance.Net",
+        glossaryTermInfo={"name": "Net revenue", "definition": "", "termSource": "x"},
+    )
+    person = labels("urn:li:corpuser:nweber", corpUserInfo={"active": True, "fullName": "Nina W"})
+    urn = fresh()
+    for dry in (["--dry-run"], []):
+        edits = [
+            shop(*words, *dry, "--json").json["edits"][0]
+            for words in (
+                ("term", urn, "--add", "net revenue"),
+                ("own", urn, "--add", "Nina W:DATA_STEWARD"),
+                ("domain", urn, "Finance"),
+            )
+        ]
+        after = [edit["after"] for edit in edits]
+        assert after == [[term], [f"{person} DATA_STEWARD"], ["urn:li:domain:finance"]]
+    assert shop("own", urn, "--remove", "Nina W").code == 0
+    assert shop("term", urn, "--remove", "Net revenue").code == 0
+    assert shop("term", urn, "--urns").out == ""
+    assert "does not exist" in shop("term", urn, "--add", "Net revenues").err

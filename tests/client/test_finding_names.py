@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from explorer.client import AsyncCatalog
+from explorer.errors import NotFound
 from explorer.metadata import Urn
 from tests.client.conftest import InProcess, Site
 
@@ -134,3 +135,22 @@ def test_a_slip_is_told_with_what_was_searched_for(people: Any) -> None:
     page = people.search("ninettte", entity="corpuser")
     assert (page.total, page.text, page.corrected) == (1, "ninettte", "ninette")
     assert people.search("ninette", entity="corpuser").corrected is None
+
+
+def test_entities_and_labels_are_given_by_their_names(people: Any) -> None:
+    term = Urn.parse("urn:li:glossaryTerm:8f1")
+    people.put(term, "glossaryTermInfo", {"name": "Named net", "definition": "", "termSource": "x"})
+    assert people.describe("named.one", "Told again.").urn == table("one")
+    assert people.entity(urn="named.one").edited_description == "Told again."
+    added = people.add_terms("named.one", iter(["Named net"]))
+    assert (added.urn, added.after) == (table("one"), (str(term),))
+    people.add_owners("named.one", ["Ninette Bergson", "Bergson Analytics"])
+    owners = {owner.owner for owner in people.entity(table("one")).owners}
+    assert owners == {NINA, GROUP}
+    people.remove_terms("named.one", "named net")
+    assert people.entity(table("one")).terms == ()
+    assert [edge.urn for edge in people.related("named.one", "OUTGOING", ["OwnedBy"])]
+    with pytest.raises(NotFound):
+        people.add_terms("named.one", "Named nothing")
+    with pytest.raises(NotFound, match="nothing here is named"):
+        people.describe("named.none", "x")

@@ -37,13 +37,11 @@ from explorer.errors import InvalidInput
         ),
         ("cat.search('orders')[0:2]", "InvalidInput: give an index, a name or a URN, not slice(0"),
         ("cat.search('orders')[None]", "InvalidInput: give an index, a name or a URN, not None"),
+        ("cat.entity('no such table')", "NotFound: nothing here is named 'no such table'"),
+        ("cat.dataset('no such table')", "NotFound: nothing here is named 'no such table'"),
+        ("cat.describe('no such table', 'x')", "NotFound: nothing here is named 'no such table'"),
         (
-            "cat.entity('fct_orders')",
-            "InvalidUrn: 'fct_orders' is not a URN; cat['fct_orders'] finds an entity by its name",
-        ),
-        ("cat.dataset('fct_orders')", "InvalidUrn: 'fct_orders' is not a URN; cat['fct_orders']"),
-        (
-            "cat.describe('fct_orders', 'Orders.')",
+            "cat.summaries(['fct_orders'])",
             "InvalidUrn: position 0: expected 'urn:li:<entity>:<id>', found 'fct_orders'; cat[",
         ),
         ("cat.explore(urn='no such table')", "NotFound: nothing here is named 'no such table'"),

@@ -5,6 +5,7 @@ and `deprecate`; `delete` and `restore`; `undo` and `redo`; and `glossary`, whic
 import re
 import sys
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,7 +55,7 @@ Examples
 
 The command prints the URN of the new entity. Its ID is derived from the name (for terms and groups,
 also from the names of the groups above), unless you set one with --id. A PARENT that is not a URN
-is the ID of a group, or of a domain.
+is the ID of a group, or of a domain, or its name.
 
 \b
 --json prints an object:
@@ -201,11 +202,11 @@ def _suggest_parents(
     """Return a context in which a parent that is not in the catalog is told with similar ones;
     `kind` is the entity type of what it is to be the parent of."""
     from explorer.cli.edits import suggest_labels
-    from explorer.client.editable import PARENTS, urns_of
+    from explorer.client.editable import PARENTS
 
     above = "domain" if kind == "dataProduct" else PARENTS[kind][1] if kind in PARENTS else None
-    urns = urns_of(parent, above) if parent is not None and above is not None else ()
-    return suggest_labels(catalog, tuple(map(str, urns)))
+    urns = catalog.find_labels(parent, above) if parent is not None and above is not None else ()
+    return suggest_labels(catalog, map(str, urns))
 
 
 _WITH_EDITS = """
@@ -228,8 +229,8 @@ Examples
   catalog search email --urns | catalog tag - --add PII --dry-run
   catalog tag URN --json | jq -r '.[].tags[]'
 
-A name that is not a URN is an ID: PII is urn:li:tag:PII. A tag must exist before you can add it;
-catalog new tag creates one.
+PII is urn:li:tag:PII, or else the tag of that name. A tag must exist before you can add it; catalog
+new tag creates one.
 {_WITH_EDITS}"""
 
 _TERM_EPILOG = f"""
@@ -241,8 +242,8 @@ Examples
   catalog search revenue --urns | catalog term - --add Revenue --dry-run
   catalog term URN --json | jq -r '.[].terms[]'
 
-A name that is not a URN is an ID: Revenue is urn:li:glossaryTerm:Revenue. A term must exist before
-you can add it; catalog new term creates one.
+Revenue is urn:li:glossaryTerm:Revenue, or else the term of that name. A term must exist before you
+can add it; catalog new term creates one.
 {_WITH_EDITS}"""
 
 _OWN_EPILOG = f"""
@@ -254,7 +255,7 @@ Examples
   catalog own URN --remove jdoe               (all ownership types)
   catalog search --filter owners:jdoe --urns | catalog own - --remove jdoe
 
-A name that is not a URN is the ID of a user: jdoe is urn:li:corpuser:jdoe. KIND is an ownership
+jdoe is urn:li:corpuser:jdoe, or else the user or group of that name. KIND is an ownership
 type: a word such as DATA_STEWARD, or the URN of a custom type. The default is TECHNICAL_OWNER.
 {_WITH_EDITS}In before and after, an owner is written as "URN KIND".
 """
@@ -373,7 +374,7 @@ Examples
   catalog domain URN --none
   catalog search --filter 'name:fct_*' --urns | catalog domain - finance
 
-A name that is not a URN is an ID: finance is urn:li:domain:finance.
+finance is urn:li:domain:finance, or else the domain of that name.
 
 \b
 With NAME or --none, --json prints an object:
@@ -433,9 +434,15 @@ def _domain_change(name: str | None) -> "Change":
     from explorer.cli.edits import write_labels
     from explorer.client.editable import urns_of
 
-    # Checked once: an invalid name is invalid for every entity.
-    domains = () if name is None else tuple(map(str, urns_of(name, "domain")))
-    return lambda catalog, urn: write_labels(catalog, urn, "domain", domains)
+    if name is not None:
+        # Checked once: an invalid name is invalid for every entity.
+        urns_of(name, "domain")
+
+    @cache
+    def find(catalog: "Catalog") -> tuple[str, ...]:
+        return () if name is None else tuple(map(str, catalog.find_labels(name, "domain")))
+
+    return lambda catalog, urn: write_labels(catalog, urn, "domain", find(catalog))
 
 
 _DEPRECATE_EPILOG = """

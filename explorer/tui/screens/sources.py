@@ -216,7 +216,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
             case "read":
                 return self._plan is None and not self._is_busy
             case "join_files":
-                return self._sources is not None and not self._sources.why_not("join_files")
+                return self.why_not("join_files") == ""
             case "add":
                 is_ready = self._plan is not None and not self._is_busy
                 return None if is_ready and self._session.read_only else is_ready

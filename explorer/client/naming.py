@@ -1,0 +1,48 @@
+"""Entities given by name to the methods that are about one."""
+
+import inspect
+from collections.abc import AsyncGenerator, Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+_ClassT = TypeVar("_ClassT")
+
+
+def takes_names(cls: type[_ClassT]) -> type[_ClassT]:
+    """Have the asynchronous methods of a class whose first argument is `urn` take the name of an
+    entity too, which its method `urn_of` finds."""
+    for name, method in inspect.getmembers(cls, inspect.isfunction):
+        if name.startswith("_") or inspect.unwrap(method).__code__.co_varnames[1:2] != ("urn",):
+            continue
+        if inspect.isasyncgenfunction(method):
+            setattr(cls, name, _generator(method))
+        elif inspect.iscoroutinefunction(method):
+            setattr(cls, name, _coroutine(method))
+    return cls
+
+
+def _coroutine(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    async def call(self: Any, urn: Any, *args: Any, **kwargs: Any) -> Any:
+        urn = await self.urn_of(urn) if _is_name(urn) else urn
+        return await method(self, urn, *args, **kwargs)
+
+    return call
+
+
+def _generator(method: Callable[..., AsyncGenerator[Any, None]]) -> Callable[..., Any]:
+    @wraps(method)
+    async def call(self: Any, urn: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+        urn = await self.urn_of(urn) if _is_name(urn) else urn
+        entries = method(self, urn, *args, **kwargs)
+        try:
+            async for entry in entries:
+                yield entry
+        finally:
+            await entries.aclose()
+
+    return call
+
+
+def _is_name(urn: Any) -> bool:
+    return isinstance(urn, str) and bool(urn.strip()) and not urn.startswith("urn:")
