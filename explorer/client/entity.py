@@ -39,7 +39,7 @@ from explorer.metadata.aspects import (
     read_aspect,
 )
 from explorer.metadata.aspects import SchemaMetadata as SchemaAspect
-from explorer.metadata.browse_paths import path_texts
+from explorer.metadata.browse_paths import PATH_ASPECTS, path_texts
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.registry import Registry
@@ -454,7 +454,7 @@ class Entity:
     @property
     def browse_paths(self) -> tuple[str, ...]:
         """The stored browse paths."""
-        values = {name: self.raw(name) for name in ("browsePaths", "browsePathsV2")}
+        values = {name: self.raw(name) for name in PATH_ASPECTS}
         return path_texts(self.urn, values)
 
     @property

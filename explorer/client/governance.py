@@ -35,15 +35,17 @@ def new_id(kind: Governed, name: str, parent: str | Urn | None = None) -> str:
     """Return the id for a new entity of this name.
 
     For a tag it is the name itself; for a glossary term or group the id of the parent and the name,
-    joined by a dot, as DataHub's business glossary source does; for others the name with hyphens
+    joined by a dot, as DataHub's business glossary source does, which no dot of the name is taken
+    for; for others the name with hyphens
     instead of spaces. If no usable character is left, it is a random UUID.
     """
     if kind == "tag":
         return name
     own = _SEVERAL_ODD.sub("-", name).strip("-.") or str(uuid4())
-    if parent is None or not kind.startswith("glossary"):
+    if not kind.startswith("glossary"):
         return own
-    return f"{Urn.parse(parent).name}.{own}"
+    own = own.replace(".", "-")
+    return own if parent is None else f"{Urn.parse(parent).name}.{own}"
 
 
 def new_aspects(

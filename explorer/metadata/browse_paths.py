@@ -6,6 +6,9 @@ from typing import Any, Final
 
 from explorer.metadata.urn import Urn
 
+PATH_ASPECTS: Final = ("browsePaths", "browsePathsV2", "glossaryTermInfo")
+"""The aspects that say in which folders an entity is."""
+
 _FOLDER: Final = re.compile(r"(?:\\/|[^/])+")
 _WORDS: Final = re.compile(r"\w+")
 
@@ -30,10 +33,11 @@ def _escape(folder: str) -> str:
     return folder.replace("/", "\\/")
 
 
-def suggested_path(urn: Urn, delimiter: str) -> tuple[str, ...]:
+def suggested_path(urn: Urn, delimiter: str, group: str | None = None) -> tuple[str, ...]:
     """Return the path derived from a URN, in lower case; empty (the root) if there is none.
 
-    `delimiter` separates the parts of dataset names.
+    `delimiter` separates the parts of dataset names; `group` is the URN of the group that a
+    glossary term is in, wherever it was when its URN was made.
     """
     match urn.entity_type, urn.parts:
         case (("dataset" | "mlModel" | "mlModelGroup"), (_, name, origin)):
@@ -45,7 +49,8 @@ def suggested_path(urn: Urn, delimiter: str) -> tuple[str, ...]:
         case "dataJob", (flow_urn, job):
             path = f"{urn.platform}/{Urn.label(flow_urn)}/{job}"
         case "glossaryTerm", (name,):
-            path = name.replace(".", "/")
+            own = name.rpartition(".")[2] if group else name
+            path = ".".join(filter(None, (group and Urn.label(group), own))).replace(".", "/")
         case _:
             return ()
     return split_path(path.lower())
@@ -56,11 +61,17 @@ def stored_paths(urn: Urn, values: Mapping[str, Any]) -> tuple[str, ...]:
     newer aspect, in place of which servers store the path that the URN suggests."""
     paths = _listed(values, "browsePaths", "paths")
     texts = tuple(path for path in paths if isinstance(path, str) and split_path(path))
-    if len(texts) == 1 and newer_folders(values):
-        # The delimiter of the platform may have changed since.
+    if len(texts) == 1 and (newer_folders(values) or group_of(values)):
+        # The delimiter of the platform may have changed since, and the group of a term.
         suggestion = _WORDS.findall(" ".join(suggested_path(urn, "/")))
         return () if _WORDS.findall(texts[0].lower()) == suggestion else texts
     return texts
+
+
+def group_of(values: Mapping[str, Any]) -> str | None:
+    """Return the URN of the group that a glossary term is in, if it is in one."""
+    group = (values.get("glossaryTermInfo") or {}).get("parentNode")
+    return group if isinstance(group, str) and group else None
 
 
 def newer_folders(values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -83,4 +94,6 @@ def path_texts(urn: Urn, values: Mapping[str, Any]) -> tuple[str, ...]:
     the URNs of entities among their folders."""
     newer = newer_folders(values)
     paths = stored_paths(urn, values)
+    if not paths and (group := group_of(values)):
+        paths = (join_path(suggested_path(urn, ".", group)),)
     return (*paths, join_path(map(Urn.label, newer))) if newer else paths

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from explorer.errors import InvalidUrn
 from explorer.metadata.browse_paths import (
+    group_of,
     join_path,
     newer_folders,
     split_path,
@@ -49,7 +50,7 @@ def placements(
     if folders := newer_folders(values):
         places.append(Placement(folders))
     if not places:
-        path = suggested_path(urn, delimiter)
+        path = suggested_path(urn, delimiter, group_of(values))
         places = [Placement(path[:-1], path[-1]) if path else Placement(())]
     return tuple(dict.fromkeys(places))
 
@@ -59,7 +60,7 @@ def browse_paths(urn: Urn, values: Mapping[str, Any], delimiter: str) -> list[st
     URN, if any."""
     folders = newer_folders(values)
     paths = [*stored_paths(urn, values), *([join_path(folders)] if folders else ())]
-    suggested = suggested_path(urn, delimiter)
+    suggested = suggested_path(urn, delimiter, group_of(values))
     return paths or ([join_path(suggested)] if suggested else [])
 
 

@@ -595,7 +595,9 @@ def _mentions(entity: "Entity", aspect: str, field: str) -> tuple[Value, ...]:
 
 
 def _folders(entity: "Entity") -> Iterator[Value]:
-    paths = [path for path in _list(entity, "browsePaths", "paths") if isinstance(path, str)]
+    paths: Sequence[str] = entity.browse_paths
+    if entity.entity_type != "glossaryTerm":
+        paths = [path for path in _list(entity, "browsePaths", "paths") if isinstance(path, str)]
     for path in paths:
         yield Plain(path.strip("/").replace("/", " / "))
     folders = _trail(entity)

@@ -284,3 +284,22 @@ def test_a_server_that_only_takes_aspects_renames_and_moves_too(
 
     monkeypatch.setattr(AsyncCatalog, "_offers", offers)
     assert asyncio.run(whole()) == ("Other", True)
+
+
+def test_a_term_is_browsed_in_the_group_that_it_is_in(client: Any, make: Any) -> None:
+    old, new = (make("glossaryNode", name) for name in ("Browsed old", "Browsed new"))
+    term = make("glossaryTerm", "Net 1.5 v2", parent=old)
+    assert term == "urn:li:glossaryTerm:Browsed-old.Net-1-5-v2"
+
+    def places() -> Any:
+        return [
+            [entry.name for entry in client.browse(f"/{folder}", entity="glossaryTerm").entities]
+            for folder in ("browsed-old", "browsed-new")
+        ]
+
+    assert places() == [["Net 1.5 v2"], []]
+    assert client.entity(term).browse_paths == ("/browsed-old/net-1-5-v2",)
+    client.move(term, new)
+    assert places() == [[], ["Net 1.5 v2"]]
+    assert client.entity(term).browse_paths == ("/browsed-new/net-1-5-v2",)
+    assert client.browse_paths(term) == ("/browsed-new/net-1-5-v2",)

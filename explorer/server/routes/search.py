@@ -12,7 +12,7 @@ import orjson
 from starlette.responses import Response
 
 from explorer.errors import CatalogError
-from explorer.metadata.browse_paths import split_path
+from explorer.metadata.browse_paths import PATH_ASPECTS, split_path
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.browse import browse_paths
@@ -46,7 +46,6 @@ from explorer.server.search.columns import (
     matched_columns,
     rank_columns,
 )
-from explorer.server.search.document import BROWSE_PATHS
 from explorer.server.search.query import FacetCounts, FoundPage, SearchQuery
 from explorer.server.search_request import (
     begin_scroll,
@@ -242,7 +241,7 @@ class BrowsingRoutes(Routes):
         store = self._catalog.store
         if not store.existing([str(urn)]):
             return []
-        stored = store.aspects([str(urn)], ("browsePaths", BROWSE_PATHS)).get(str(urn), ())
+        stored = store.aspects([str(urn)], PATH_ASPECTS).get(str(urn), ())
         values = {aspect.name: orjson.loads(aspect.value) for aspect in stored}
         return browse_paths(urn, values, read_delimiter(store, urn.platform))
 
