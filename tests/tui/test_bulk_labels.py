@@ -40,6 +40,33 @@ async def mark_all(reader: Reader, name: str) -> None:
     await reader.sees("3 marked")
 
 
+async def test_marked_columns_get_tags_and_terms(at: OpenTerminal, desk: Path) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urns = tables(catalog, "bulk_cols")
+        async with at(desk) as reader:
+            await reader.ask("name:bulk_cols_* fieldPaths:b")
+            await reader.press("enter")
+            await reader.sees("3 results")
+            await reader.press("i")
+            await reader.sees("3 columns", "bulk_cols_z")
+            await reader.press("space", "space")
+            await reader.sees("2 marked: t T")
+            # Columns have no owners.
+            await reader.press("O", "t")
+            await reader.sees("Tags of 2 marked columns")
+            await reader.type("BulkNew")
+            await reader.press("enter")
+            await reader.sees("+ BulkNew", "review")
+            await reader.press("ctrl+s")
+            await reader.sees("Tags of 2 marked columns: + BulkNew", "2 open")
+            await reader.press("a", "a", "ctrl+s")
+            await reader.sees("Write 2 changes")
+            await reader.press("ctrl+s")
+            await reader.sees("Written: 2 changes.")
+            tags = [catalog.entity(urn).schema.column("b") for urn in urns]
+            assert [len(column.tags) for column in tags if column] == [1, 1, 0]
+
+
 async def test_tags_of_marked_results_are_reviewed_written_and_undone_as_one(
     at: OpenTerminal, desk: Path
 ) -> None:

@@ -375,7 +375,8 @@ def count_line(
     if results.corrected is not None:
         typed, corrected = (in_quotes(words, _SHOWN) for words in results.corrected)
         text.append(f" for {corrected}; nothing matches {typed}", "bold")
-    rest = Text(f" · {marked:,} marked: t T O D ! L" if marked else "", "bold")
+    keys = "t T" if results.query.columns else "t T O D ! L"
+    rest = Text(f" · {marked:,} marked: {keys}" if marked else "", "bold")
     if row_range is not None:
         rest.append(_page_in_view(row_range, results), "not bold")
     if has_words or sort:
