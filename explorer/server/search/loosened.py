@@ -5,7 +5,8 @@ A word counts by how rare it is, and more in a name than elsewhere; how often a 
 not count. An entity whose name consists of words of the text gains as much as by one of them.
 
 What means something alike is ranked together with these by reciprocal rank: each of the two orders
-gives a document 1 / (`_RANKS_ADDED` + its rank), that by meaning a little less.
+gives a document 1 / (`_RANKS_ADDED` + its rank), that by words as much of it as the document has of
+the words.
 """
 
 import math
@@ -51,7 +52,6 @@ _READ_AT_ONCE = 30
 _LEAST_COSINE = 0.3
 _LEAST_OF_NEAREST = 0.5
 _RANKS_ADDED = 5
-_MEANING_WEIGHT = 0.8
 # What a word counts that is only spelt nearly like the one that was typed.
 _NEAREST = 0.5
 _SHORTEST_PREFIX = 3
@@ -87,11 +87,13 @@ class WeighedWord:
 @dataclass(frozen=True, slots=True)
 class Loosened:
     """The documents that have most of the words, or mean something alike, best first. `scores` is
-    in the same order, and `alike` has the URNs of the latter."""
+    in the same order, and `shares` say about how much of the words each has, from 0 to 1. `alike`
+    has the URNs of the documents that mean something alike."""
 
     words: tuple[WeighedWord, ...]
     documents: tuple[FoundDocument, ...]
     scores: dict[str, float]
+    shares: tuple[float, ...] = ()
     alike: frozenset[str] = frozenset()
 
     def lacks(self, document: Document, vocabulary: Vocabulary) -> tuple[str, ...]:
@@ -238,7 +240,9 @@ def find_most(
     good = [entry for entry in ranked[:MOST_LOOSENED] if entry[0] >= best * LEAST]
     # Complete matches have scores of 1 and more.
     scores = {urn: score / (best + 1) for score, _, _, urn in good}
-    return Loosened(tuple(words), tuple(place for _, _, place, _ in good), scores)
+    # A word that no document has would be worth as much as the others on average.
+    shares = tuple(min(1.0, score / (bonus * len(words))) for score, _, _, _ in good)
+    return Loosened(tuple(words), tuple(place for _, _, place, _ in good), scores, shares)
 
 
 def add_alike(
@@ -266,13 +270,12 @@ def add_alike(
     alike = [urn for urn, cosine in near if cosine >= least]
     gains: defaultdict[str, float] = defaultdict(float)
     for rank, urn in enumerate(alike, 1):
-        gains[urn] += _MEANING_WEIGHT / (_RANKS_ADDED + rank)
+        gains[urn] += 1 / (_RANKS_ADDED + rank)
     if loosened is None:
         loosened = Loosened(words, (), {})
-    for rank, (urn, document) in enumerate(
-        zip(loosened.scores, loosened.documents, strict=True), 1
-    ):
-        gains[urn] += 1 / (_RANKS_ADDED + rank)
+    by_words = zip(loosened.scores, loosened.documents, loosened.shares, strict=True)
+    for rank, (urn, document, share) in enumerate(by_words, 1):
+        gains[urn] += share / (_RANKS_ADDED + rank)
         documents[urn] = document
     in_order = sorted(gains, key=lambda urn: (-gains[urn], documents[urn].key))[:MOST_LOOSENED]
     return replace(
