@@ -152,6 +152,11 @@ class _Row(NamedTuple):
         """The checksum of the row."""
         return zlib.crc32(self.vector, zlib.crc32(self.text, zlib.crc32(self.urn.encode())))
 
+    def has_sum(self, checksum: object) -> bool:
+        """Return whether a row has a checksum; a damaged one may have values of any type."""
+        is_typed = isinstance(self.urn, str) and isinstance(self.text, bytes)
+        return is_typed and isinstance(self.vector, bytes) and self.sum == checksum
+
 
 class MeaningIndex:
     """The vectors of all documents of a search index, kept up to date as it changes. Any thread may
@@ -306,16 +311,19 @@ class MeaningIndex:
         if self._source is not None and _fits(self._source, offset, mark):
             self.note(self._source.changed_urns(offset), offset)
         else:
-            self.note(self._list(), 0)
-            self.note([urn for (urn,) in database.execute("SELECT urn FROM vectors")], 0)
+            # Listed before they are noted, for which writes of the index wait.
+            urns = [*self._list()]
+            urns += [str(urn) for (urn,) in database.execute("SELECT urn FROM vectors")]
+            self.note(urns, 0)
         table, wrong = VectorTable(), []
-        for urn, text, vector, checksum in database.execute("SELECT * FROM vectors"):
-            if _Row(urn, text, vector).sum == checksum:
-                table.put(urn, vector)
+        for *values, checksum in database.execute("SELECT * FROM vectors"):
+            row = _Row(*values)
+            if row.has_sum(checksum):
+                table.put(row.urn, row.vector)
             else:
-                wrong.append(urn)
+                wrong.append(row.urn)
         database.executemany("DELETE FROM vectors WHERE urn = ?", [(urn,) for urn in wrong])
-        self.note(wrong, 0)
+        self.note(map(str, wrong), 0)
         self._table = table
         self._is_listed = True
 

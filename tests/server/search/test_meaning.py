@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -260,6 +261,25 @@ def test_vectors_follow_every_change_and_are_kept_over_a_restart(
         assert len(texts_read) == 1
 
 
+def test_writes_do_not_wait_while_documents_are_listed() -> None:
+    is_listing, is_noted = threading.Event(), threading.Event()
+    waited: list[bool] = []
+
+    def urns() -> Iterator[str]:
+        is_listing.set()
+        waited.append(is_noted.wait(20))
+        yield from ()
+
+    meaning = MeaningIndex(None)
+    meaning.start(lambda _: None, urns)
+    assert is_listing.wait(60)
+    meaning.note(["urn:li:tag:new"], 1)
+    is_noted.set()
+    wait_until(lambda: meaning.is_ready)
+    meaning.close()
+    assert waited == [True]
+
+
 def test_vectors_of_unchanged_texts_outlive_a_new_index(
     tmp_path: Path, search: Search, texts_read: list[str]
 ) -> None:
@@ -296,7 +316,9 @@ def test_a_killed_service_goes_on_where_it_was(
         assert len(texts_read) == 61 - kept < 61
 
 
-@pytest.mark.parametrize("damage", ["garbage", "a bit", "another catalog", "another model"])
+@pytest.mark.parametrize(
+    "damage", ["garbage", "a bit", "a type", "another catalog", "another model"]
+)
 def test_damaged_vectors_are_made_again(
     tmp_path: Path, search: Search, texts_read: list[str], damage: str
 ) -> None:
@@ -309,16 +331,15 @@ def test_damaged_vectors_are_made_again(
         file.write_bytes(b"no database" * 1_000)
     else:
         with closing(sqlite3.connect(file, isolation_level=None)) as database:
-            if damage == "a bit":
-                database.execute(
-                    "UPDATE vectors SET vector = zeroblob(384) WHERE urn LIKE '%refunds%'"
-                )
+            if damage in ("a bit", "a type"):
+                value = "zeroblob(384)" if damage == "a bit" else "12"
+                database.execute(f"UPDATE vectors SET vector = {value} WHERE urn LIKE '%refunds%'")
             else:
                 database.execute(f"UPDATE state SET {damage.rpartition(' ')[2]} = 'another'")
     texts_read.clear()
     with opened(tmp_path) as catalog:
         assert found(catalog, search) == ["refunds"]
-    assert len(texts_read) == (1 if damage == "a bit" else len(DESCRIPTIONS))
+    assert len(texts_read) == (1 if damage in ("a bit", "a type") else len(DESCRIPTIONS))
 
 
 @pytest.mark.nightly
