@@ -341,6 +341,9 @@ _KINDS: Final[tuple[tuple[type[CatalogError], str], ...]] = (
 )
 
 
+_MOST_LIKE: Final = 20
+
+
 def describe_error(error: CatalogError) -> dict[str, Any]:
     """Return an error as an answer: what happened, of which kind it is, and what is like that which
     does not exist."""
@@ -349,9 +352,9 @@ def describe_error(error: CatalogError) -> dict[str, Any]:
     if isinstance(error, SeveralNamed):
         return {"error": str(error).partition(":")[0], "kind": "ambiguous", "like": _urns(error)}
     if isinstance(error, reading.UnknownEntity) and error.like:
-        described["like"] = [line(name) for name in error.like]
+        described["like"] = [line(name) for name in error.like[:_MOST_LIKE]]
     return described
 
 
 def _urns(error: SeveralNamed) -> list[str]:
-    return sorted(map(str, error.urns))
+    return [line(urn) for urn in sorted(map(str, error.urns))[:_MOST_LIKE]]

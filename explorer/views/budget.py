@@ -8,6 +8,7 @@ list of its pieces, so that its pages have all of it.
 """
 
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -36,6 +37,8 @@ END: Final = "end"
 
 _LONGEST_TEXT: Final = 1_200
 _SHORTEST_TEXT: Final = 40
+_LONGEST_KEY: Final = 100
+_MOST_COUNTS: Final = 8
 _PIECE: Final = 120
 
 _Place: TypeAlias = tuple[str, ...]
@@ -82,19 +85,24 @@ class _Entry:
             page[last] = self.value
 
     def remove_from(self, page: dict[str, Any]) -> None:
-        """Take the entry, the last one, out of a page."""
-        *parents, last = self.place
-        for key in parents:
-            page = page[key]
+        """Take the entry, the last one, out of a page, with the list or the objects that had only
+        that."""
+        levels = [page]
+        for key in self.place[:-1]:
+            levels.append(levels[-1][key])
+        *_, last = self.place
         if self.is_element:
-            page[last].pop()
-        else:
-            del page[last]
+            levels[-1][last].pop()
+        if not self.is_element or not levels[-1][last]:
+            del levels[-1][last]
+        for key, outer in zip(reversed(self.place[:-1]), reversed(levels[:-1]), strict=True):
+            if not outer[key]:
+                del outer[key]
 
 
 def _entries(document: Mapping[str, Any], place: _Place = ()) -> Iterator[_Entry]:
     for key, value in document.items():
-        child = (*place, line(str(key)))
+        child = (*place, _key_text(key))
         if isinstance(value, Mapping) and value:
             yield from _entries(value, child)
         elif isinstance(value, list | tuple) and value:
@@ -103,12 +111,20 @@ def _entries(document: Mapping[str, Any], place: _Place = ()) -> Iterator[_Entry
             yield _Entry(child, _clean(value), is_element=False)
 
 
+def _key_text(key: object) -> str:
+    """Return a key as it is shown; a long one is cut, and still tells apart."""
+    text = line(str(key))
+    if len(text) <= _LONGEST_KEY:
+        return text
+    return f"{text[:_LONGEST_KEY]}… {zlib.crc32(str(key).encode()):08x}"
+
+
 def _clean(value: Any) -> Any:
     """Return a value without characters that are not shown, and without what is empty in it."""
     if isinstance(value, str):
         return block(value, len(value))
     if isinstance(value, Mapping):
-        cleaned = {line(str(key)): _clean(inner) for key, inner in value.items()}
+        cleaned = {_key_text(key): _clean(inner) for key, inner in value.items()}
         return {key: inner for key, inner in cleaned.items() if inner not in (None, "", [], {})}
     if isinstance(value, list | tuple):
         return [_clean(element) for element in value]
@@ -163,18 +179,19 @@ def page_of(
     end, size, is_cut = start, 0, False
     for entry in entries[start:]:
         value = _shorten(entry.value, _LONGEST_TEXT)
-        cost = _size(value) + 1 + (0 if entry.is_element else _size(entry.place))
+        name_cost = 1 + (0 if entry.is_element and end > start else _size(entry.place))
+        cost = _size(value) + name_cost
         if size + cost > room:
             if end > start:
                 break
-            value = _fit(entry.value, room)
+            value = _fit(entry.value, room - name_cost)
         _Entry(entry.place, value, entry.is_element).add_to(page)
         is_cut = is_cut or value != entry.value
         size += cost
         end += 1
     if is_cut and hint:
         page[CUT] = hint
-    while end > start + 1 and _size(page) + _size(_left(entries, end, further, how)) > tokens:
+    while end > start + 1 and _size({**page, LEFT: _left(entries, end, further, how)}) > tokens:
         end -= 1
         entries[end].remove_from(page)
     remaining = _left(entries, end, further, how)
@@ -203,15 +220,15 @@ def _start_of(entries: Sequence[_Entry], cursor: str) -> int:
 
 
 def _left(entries: Sequence[_Entry], end: int, further: int, how: str) -> dict[str, Any]:
-    """Return what is left behind some entries, and how to get it; empty if nothing is."""
-    counts: dict[str, int] = {}
-    for entry in entries[end:]:
-        name = ".".join(entry.place)
-        counts[name] = counts.get(name, 0) + 1
+    """Return what is left behind some entries, by the parts of the document, and how to get it;
+    empty if nothing is."""
+    counts = Counter(entry.place[0] for entry in entries[end:])
     if further:
-        name = ".".join(entries[-1].place) if entries else "results"
-        counts[name] = counts.get(name, 0) + further
+        counts[entries[-1].place[0] if entries else "results"] += further
     if not counts:
         return {}
+    if len(counts) > _MOST_COUNTS:
+        first = dict([*counts.items()][: _MOST_COUNTS - 1])
+        counts = Counter({**first, "others": counts.total() - sum(first.values())})
     mark = f"{end}-{_mark_of(entries[end - 1])}" if end else ""
-    return {"count": counts, "cursor": END if end == len(entries) else mark, "how": how}
+    return {"count": dict(counts), "cursor": END if end == len(entries) else mark, "how": how}

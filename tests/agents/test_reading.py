@@ -12,6 +12,7 @@ from explorer.errors import CatalogError, InvalidInput, NotFound
 from explorer.metadata import Proposal, Urn
 from explorer.views.budget import count_tokens
 from tests.agents.conftest import Call, pages
+from tests.conftest import schema_metadata
 
 pytestmark = pytest.mark.anyio
 
@@ -176,6 +177,31 @@ async def test_30000_downstream_datasets_are_read_whole(call: Call, address: str
     urns = [entity["urn"] for page in (first, second) for entity in page["entities"]]
     assert len({*urns}) == len(urns)
     assert urns[0] == job
+
+
+async def test_texts_and_names_of_any_length_fit_and_an_error_too(call: Call, address: str) -> None:
+    urn = Urn.dataset("hive", "agents.long_texts")
+    properties = {f"key {at} \x1b[31m{'k' * 300}": "v" * 5_000 for at in range(100)}
+    with Catalog(address) as client:
+        described = {"description": "long " * 40_000, "customProperties": properties}
+        client.ingest(Proposal(urn, "datasetProperties", described))
+        client.ingest(
+            Proposal(
+                urn,
+                "schemaMetadata",
+                schema_metadata({f"{'c' * 200}{at}": None for at in range(900)}),
+            )
+        )
+    answers = await pages(call, "entity", urn=str(urn), budget=1_000)
+    assert answers[0]["Description (ingested)"]["text"].endswith("more characters")
+    assert "reads a cut text whole" in answers[0]["cut"]
+    assert sum(len(answer.get("Properties (100)", {})) for answer in answers) == 100
+    with pytest.raises(InvalidInput) as caught:
+        await call("columns", table=str(urn), match="x", labels=["y"], cursor="1-00000000")
+    with pytest.raises(InvalidInput) as unknown:
+        await call("lineage", urn=str(urn), column="d")
+    for error in (caught.value, unknown.value):
+        assert count_tokens(json.dumps(describe_error(error))) < 1_000
 
 
 async def test_hidden_deprecated_and_only_named_are_told_apart(call: Call, address: str) -> None:

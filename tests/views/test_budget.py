@@ -60,6 +60,15 @@ def test_a_long_text_is_read_whole_in_pages(text: str, times: int, tokens: int) 
     assert [piece for page in pages for piece in page["text"]] == pieces
 
 
+@settings(max_examples=30)
+@given(st.dictionaries(st.text(max_size=9) | st.just("k" * 3_000), texts, max_size=90), budgets)
+def test_names_of_any_number_and_length_fit(properties: dict[str, str], tokens: int) -> None:
+    document = {f"{at} {name}": {name: text} for at, (name, text) in enumerate(properties.items())}
+    pages = pages_of(document, tokens)
+    assert [page for page in pages if size_of(page) > tokens] == []
+    assert sum(len({*page} - {"left", "cut"}) for page in pages) == len(document)
+
+
 def test_a_page_says_how_many_are_left_and_which() -> None:
     document = {"columns": [{"path": f"c{at}"} for at in range(2_000)]}
     page = page_of(document, 500, how="call again")
