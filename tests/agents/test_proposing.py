@@ -16,7 +16,7 @@ from explorer.stewardship.proposals import shared_changesets
 from explorer.stewardship.staging import Agent, StagedChangeset
 from explorer.views.columns import ColumnKnowledge, column_row
 from explorer.views.entity import entity_report
-from explorer.views.stewardship import agent_records, item_people
+from explorer.views.stewardship import agent_records, item_people, review_diff
 from explorer.views.text import TextLine
 from tests.agents.conftest import Call, calling
 
@@ -64,6 +64,8 @@ async def test_a_proposal_is_there_at_once_with_who_proposed_it_and_writes_nothi
         "the primary key of the model",
         "columns without a text",
     ]
+    (said, *_) = review_diff(session.changeset.items[0])
+    assert said.text == "why: the primary key of the model"
     assert "proposed by assistant 1.0 (opus-5)" in item_people(
         session.changeset.items[0], session.changeset
     )

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,16 @@ from explorer.agents.tools import TOOLS
 from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
 from explorer.server.audit_log import AuditFile, AuditLog, read_records
-from explorer.server.authentication import ROLES, Gate, Keyring, Role, create_token
+from explorer.server.authentication import (
+    ROLES,
+    Gate,
+    Keyring,
+    RateLimit,
+    Role,
+    create_token,
+)
 from explorer.server.data_directory import open_catalog
-from tests.conftest import SampleAt, nightly, serving, stop_service
+from tests.conftest import SampleAt, nightly, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -128,25 +135,21 @@ class Team:
 
 
 @pytest.fixture(scope="module")
-def team(own_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
-    # Its own service would hold the directory.
-    stop_service(own_sample)
+def team(sample_at: SampleAt, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     folder = tmp_path_factory.mktemp("team")
     file = folder / "tokens.json"
     tokens = {
         role: create_token(file, role, f"urn:li:corpuser:{role}", role=role)[0] for role in ROLES
     }
-    catalog = open_catalog(own_sample, load_registry())
-    audit = AuditLog(AuditFile(folder))
-    service = Service(
-        catalog, base_path="/base", gate=Gate(Keyring(file)), audit=audit, agents=AgentEndpoint
-    )
-    try:
-        with serving(service) as address:
-            yield Team(address, tokens, folder, audit)
-    finally:
-        audit.close()
-        catalog.close()
+    with ExitStack() as closing:
+        directory = closing.enter_context(sample_at(folder / "catalog"))
+        catalog = open_catalog(directory, load_registry())
+        closing.callback(catalog.close)
+        audit = AuditLog(AuditFile(folder))
+        closing.callback(audit.close)
+        gate = Gate(Keyring(file))
+        service = Service(catalog, base_path="/base", gate=gate, audit=audit, agents=AgentEndpoint)
+        yield Team(closing.enter_context(serving(service)), tokens, folder, audit)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -184,3 +187,26 @@ async def test_without_a_token_and_by_other_methods_nothing_is_answered(
         assert (await client.get("/base/mcp", headers=own)).status_code == 405
         page = {**own, "origin": "https://elsewhere.example"}
         assert (await client.post("/base/mcp", json=call, headers=page)).status_code == 403
+
+
+async def test_what_a_tool_asks_counts_for_the_limit_of_the_token(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.json"
+    secret, _ = create_token(file, "a", "urn:li:corpuser:a", role="reader")
+    catalog = open_catalog(tmp_path, load_registry())
+    service = Service(catalog, gate=Gate(Keyring(file), limit=RateLimit(6)), agents=AgentEndpoint)
+    headers = {"authorization": f"Bearer {secret}"}
+    headers["accept"] = "application/json, text/event-stream"
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    call |= {"params": {"name": "search", "arguments": {"text": "orders"}}}
+    statuses = []
+    try:
+        with serving(service) as address:
+            async with httpx.AsyncClient(base_url=address, headers=headers) as client:
+                while len(statuses) < 6 and 429 not in statuses:
+                    statuses.append((await client.post("/mcp", json=call)).status_code)
+    finally:
+        catalog.close()
+    # Fewer than the limit, because each call asks the service several times.
+    assert statuses[0] == 200
+    assert statuses[-1] == 429
+    assert len(statuses) < 6
