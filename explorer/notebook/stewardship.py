@@ -217,7 +217,7 @@ class ConceptTable(ShownTable, stewardship.Concept):
                 "all of these columns already have this text; pass texts to replace as "
                 "replaced=, or everywhere=True"
             )
-        return self.steward.stage(staged, f"One text for {self.name}")
+        return self.steward.stage(staged, self.title)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each column. No request.

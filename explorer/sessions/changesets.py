@@ -212,7 +212,7 @@ class ChangesetsSession(ListSession[ChangesetsState]):
         """Return a new changeset that gives some columns of a concept a text; None if all of them
         have it."""
         edits = stage_concept(concept, text, keys)
-        return await self._stage(edits, f"One text for {concept.name}", path) if edits else None
+        return await self._stage(edits, concept.title, path) if edits else None
 
     @action("Have a command draft what is not described, for review")
     async def draft(self, /, **choice: Any) -> "DraftingOutcome":

@@ -39,6 +39,7 @@ from explorer.stewardship.documentation import (
     selection_of,
 )
 from explorer.stewardship.drafting import (
+    DRAFTED,
     DraftingOutcome,
     chosen_command,
     draft_descriptions,
@@ -332,7 +333,7 @@ class AsyncStewardship:
         )
         if not outcome.edits:
             return outcome
-        return replace(outcome, changeset=await self.stage(outcome.edits, "Drafted texts", path))
+        return replace(outcome, changeset=await self.stage(outcome.edits, DRAFTED, path))
 
     async def draft_requests(
         self,

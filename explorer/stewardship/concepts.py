@@ -79,6 +79,11 @@ class Concept:
         return len(self.columns)
 
     @property
+    def title(self) -> str:
+        """The title of a changeset that gives its columns one text."""
+        return f"One text for {self.name}"
+
+    @property
     def variants(self) -> tuple[Variant, ...]:
         """The different descriptions, most frequent first, equally frequent ones in alphabetical
         order."""

@@ -65,6 +65,9 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.config import Drafting
 
+DRAFTED: Final = "Drafted texts"
+"""The title of a changeset of drafts."""
+
 _ASPECTS: Final = (*TEXT_ASPECTS, "globalTags", "subTypes", "dataPlatformInstance")
 _VERSION: Final = 1
 _DAYS: Final = 30

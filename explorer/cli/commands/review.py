@@ -436,6 +436,7 @@ def draft(
     from explorer.errors import NotFound
     from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import Stewardship
+    from explorer.stewardship.drafting import DRAFTED
     from explorer.views import stewardship as views
 
     parts: tuple[Part, ...] = ("columns", "tables") if only is None else (only,)
@@ -464,7 +465,7 @@ def draft(
                 )
         except KeyboardInterrupt:
             if drafted:
-                changeset = catalog.wait(changesets.stage(drafted, "Drafted texts", output))
+                changeset = catalog.wait(changesets.stage(drafted, DRAFTED, output))
                 count = f"{len(changeset.items):,} drafted before the interrupt"
                 show_notes([f"{count}; {views.review_hint(changeset)}"])
             raise
