@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from explorer.metadata.aspects import Link
     from explorer.stewardship import Format
     from explorer.stewardship.coverage import Every, Grouping, Part
-    from explorer.stewardship.dbt import Property
 
 _LINK_EPILOG = """
 \b
@@ -777,10 +776,6 @@ _dbt_project = click.argument(
 )
 
 
-def _dbt_properties(*, tags: bool, owners: bool) -> "tuple[Property, ...]":
-    return ("description", *(("tags",) if tags else ()), *(("owner",) if owners else ()))
-
-
 @docs.command("dbt-export", epilog=_DBT_EXPORT)
 @_dbt_project
 @dataset_options
@@ -813,6 +808,7 @@ def dbt_export(
     """
     from explorer.cli import documentation_files as documentation
     from explorer.cli.output import show
+    from explorer.sessions.dbt import ProjectOptions
     from explorer.stewardship import Stewardship
     from explorer.stewardship.dbt_project import read_project
     from explorer.views.dbt import is_ambiguous, plan_report
@@ -824,7 +820,7 @@ def dbt_export(
             plan = Stewardship(catalog).dbt_plan(
                 dbt_project,
                 urns,
-                properties=_dbt_properties(tags=with_tags, owners=with_owners),
+                properties=ProjectOptions(with_tags, with_owners).properties,
                 force_conflicts=force_conflicts,
                 progress=progress,
             )
@@ -875,6 +871,7 @@ def dbt_import(
     from explorer.cli import edits
     from explorer.cli.output import show
     from explorer.sessions.changesets import ChangesetsSession, ImportOutcome
+    from explorer.sessions.dbt import ProjectOptions
     from explorer.stewardship import Stewardship
     from explorer.stewardship.dbt_project import read_project
     from explorer.views.dbt import DbtLabelOutcome, import_report, is_ambiguous
@@ -892,7 +889,7 @@ def dbt_import(
             changes = steward.dbt_changes(
                 dbt_project,
                 urns,
-                properties=_dbt_properties(tags=with_tags, owners=with_owners),
+                properties=ProjectOptions(with_tags, with_owners).properties,
                 progress=progress,
             )
         documentation.require_dbt_matches(
