@@ -154,8 +154,7 @@ class _Row(NamedTuple):
 
     def has_sum(self, checksum: object) -> bool:
         """Return whether a row has a checksum; a damaged one may have values of any type."""
-        is_typed = isinstance(self.urn, str) and isinstance(self.text, bytes)
-        return is_typed and isinstance(self.vector, bytes) and self.sum == checksum
+        return all(map(isinstance, self, (str, bytes, bytes))) and self.sum == checksum
 
 
 class MeaningIndex:
