@@ -1,8 +1,8 @@
 """Entries of the search index, made from documents, and the process that writes them to disk.
 
 Python runs on one processor. During a bulk load an `Indexer` writes the index on disk in another
-process, so that the load uses two: of 1.2 ms that a dataset of 15 columns takes there and in the
-service, 0.7 are spent there. That process holds no state but what it was sent since its last
+process, so that the load uses two: of about 1.6 ms that a dataset of 15 columns takes there and in
+the service, 0.7 are spent there. That process holds no state but what it was sent since its last
 commit. It is started by a bulk load, ended by `Layers` after some seconds without work, and ends
 with the service, because its standard input is closed then. If it fails, the service writes what
 was sent since the last commit again, by itself.
