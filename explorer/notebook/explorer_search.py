@@ -158,7 +158,7 @@ def _hit(row: ResultRow, words: str, *, ticked: bool) -> dict[str, Any]:
         "urn": str(row.urn),
         "name": line(row.name, _SHORT),
         "kind": line(f"{row.kind_label} of {row.folder}" if row.column else row.kind_label, 120),
-        "platform": line(row.platform, 60),
+        "platform": line(" · ".join(filter(None, (row.platform, row.place))), 120),
         "about": markdown_line_tree(row.first_line, 2 * _SHORT),
         "mark": EDITED if row.is_edited else "",
         "measures": _describe_measures(row.measures),

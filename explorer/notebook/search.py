@@ -442,7 +442,7 @@ def _cells(row: ResultRow) -> tuple[Cell, ...]:
     return (
         Cell(row.name, detail=str(row.urn), tone="loud", mark=f"{states}:" if states else ""),
         Cell(row.kind_label if row.column is None else f"{row.kind_label} of {row.folder}"),
-        Cell(row.platform or ""),
+        Cell(" · ".join(filter(None, (row.platform, row.place)))),
         Cell("" if measured.rows is None else compact(measured.rows)),
         Cell("" if measured.queries is None else compact(measured.queries)),
         Cell("" if changed is None else f"{changed:%Y-%m-%d}"),

@@ -160,6 +160,9 @@ class ResultRow:
     is_read: bool = True
     column: "HitColumn | None" = None
     table: str = ""
+    place: str = ""
+    """What tells it from results that look like it: its environment, and its folders, the first of
+    which is the platform instance, if it has one. Empty where none does."""
 
     @property
     def kind_label(self) -> str:
@@ -184,10 +187,7 @@ class ResultRow:
     def folder(self) -> str:
         """The folders in a dataset's name, which distinguish entities of the same name; of a column
         the whole name of its dataset."""
-        if self.column is not None:
-            return self.column.table.name
-        parts = self.urn.parts
-        return parts[1].rpartition(".")[0] if len(parts) == 3 else ""
+        return _folder_of(self.urn) if self.column is None else self.column.table.name
 
     @property
     def first_line(self) -> str:
@@ -325,13 +325,29 @@ def result_rows(
 ) -> tuple[ResultRow, ...]:
     """Return the results of a page, in order; `drafts` has the URNs of entities with drafts."""
     measures_by_urn = measures or {}
-    return tuple(
+    rows = tuple(
         result_row(
             *(hit, entities.get(hit.entity_urn), measures_by_urn.get(hit.urn)),
             has_draft=str(hit.urn) in drafts,
         )
         for hit in page
     )
+    places = places_of((row.urn, (row.name, row.kind, row.platform)) for row in rows)
+    return tuple(replace(row, place=places.get(row.urn, "")) for row in rows)
+
+
+def places_of(entities: Iterable[tuple[Urn, object]]) -> dict[Urn, str]:
+    """Return the places, as `ResultRow.place`, of the entities that look like another one among
+    these, each given with what it looks like."""
+    urns_by_look: dict[object, list[Urn]] = {}
+    for urn, look in entities:
+        urns_by_look.setdefault(look, []).append(urn)
+    alike = (urn for urns in urns_by_look.values() if len(urns) > 1 for urn in urns)
+    return {urn: " · ".join(filter(None, (urn.origin, _folder_of(urn)))) for urn in alike}
+
+
+def _folder_of(urn: Urn) -> str:
+    return urn.parts[1].rpartition(".")[0] if len(urn.parts) == 3 else ""
 
 
 def loosened_label(page: "SearchPage", room: int = _LONGEST_LABEL) -> str:
@@ -495,7 +511,8 @@ _WIDE: Final = 110
 
 def _result_name(row: ResultRow) -> TextLine:
     states = f"  {', '.join(row.states)}" if row.states else ""
-    return text_line((row.name, "bold"), (states, "dim italic"))
+    place = f"  {row.place}" if row.place else ""
+    return text_line((row.name, "bold"), (place, "dim"), (states, "dim italic"))
 
 
 def _result_text(row: ResultRow) -> TextLine:

@@ -2,8 +2,11 @@
 
 import pytest
 
-from explorer.client.records import Facet, FacetValue
-from explorer.views.search import facet_groups
+from explorer.client.entity import AspectRead, Entity
+from explorer.client.records import Facet, FacetValue, Hit, SearchPage
+from explorer.metadata import Urn
+from explorer.tui.widgets.dialogs import entity_entries
+from explorer.views.search import facet_groups, result_rows, search_report
 
 GROUP, NINA, OMAR = "urn:li:corpGroup:nina", "urn:li:corpuser:nina", "urn:li:corpuser:omar"
 
@@ -24,3 +27,28 @@ def test_a_name_among_the_chosen_values_is_one_row(
     facet = Facet("owners", "Owned By", values)
     (group,) = facet_groups([facet], filtered_by={"owners": chosen})
     assert [(row.label, row.count_label, row.is_chosen) for row in group.rows] == shown
+
+
+def test_results_that_look_alike_are_told_apart_by_environment_and_instance() -> None:
+    urns = [
+        Urn.parse(f"urn:li:dataset:(urn:li:dataPlatform:postgres,{instance}.shop.same,{origin})")
+        for instance in ("prod", "staging")
+        for origin in ("PROD", "DEV")
+    ]
+    other = Urn.dataset("postgres", "shop.other")
+    hits = tuple(Hit(urn) for urn in (*urns, other))
+    entities = {
+        urn: Entity(
+            urn, {"datasetProperties": AspectRead("datasetProperties", 0, {"name": name}, None)}
+        )
+        for urn, name in [*((urn, "same") for urn in urns), (other, "other")]
+    }
+    page = SearchPage("same", 0, len(hits), hits)
+    shown = [row.place for row in result_rows(page, entities)]
+    assert shown == [*(f"{o} · {i}.shop" for i in ("prod", "staging") for o in ("PROD", "DEV")), ""]
+    table = search_report(page, entities).table
+    assert table is not None
+    assert "DEV · staging.shop" in str([*table.rows])
+    picked = entity_entries([hit.urn for hit in hits], entities, lambda _: None, "Entities")
+    assert picked[-2].aside == "Entities · dataset · postgres · DEV · staging.shop"
+    assert picked[-1].aside == "Entities · dataset · postgres"

@@ -32,6 +32,7 @@ from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.inputs import FilterLine, HintedLine, TypedLine, pasted_urn
 from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
+from explorer.views.search import places_of
 from explorer.views.table import Table
 
 if TYPE_CHECKING:
@@ -657,13 +658,16 @@ def entity_entries(
     part: str,
 ) -> list[ChooserEntry]:
     """Return an entry for each of some entities, with what is known of them."""
-    entries = []
+    looks: dict[Urn, tuple[str, str, str]] = {}
     for urn in urns:
         entity = entities_by_urn.get(urn)
-        name = entity.name if entity else urn.name
         kind = singular(entity.kind if entity else urn.entity_type)
         platform = (entity.platform if entity else urn.platform) or ""
-        aside = " · ".join(filter(None, (part, kind, platform)))
+        looks[urn] = (entity.name if entity else urn.name, kind, platform)
+    places = places_of(looks.items())
+    entries = []
+    for urn, (name, kind, platform) in looks.items():
+        aside = " · ".join(filter(None, (part, kind, platform, places.get(urn))))
         entries.append(
             ChooserEntry(line(name), "", part, line(aside), do=partial(do, urn), also=str(urn))
         )
