@@ -251,7 +251,7 @@ def read_existing(catalog: "Catalog", urn: str) -> "Entity":
     """Return the entity with all its aspects. Raises `NotFound` if the catalog has none of them."""
     entity = catalog.entity(urn)
     if not entity.exists:
-        raise NotFound(f"there is no {urn} in this catalog")
+        raise catalog.missing(urn)
     return entity
 
 
@@ -639,7 +639,6 @@ def _owner_criterion(owners: Sequence[str]) -> "Criterion":
 
 def require_any(datasets: int) -> None:
     """Raise `NotFound` if the number of datasets is 0."""
-    from explorer.errors import NotFound
 
     if not datasets:
         raise NotFound("no dataset matches")

@@ -984,6 +984,28 @@ class SearchMethods(FilterMethods):
         entities = await self.summaries(hit.urn for hit in page.only_complete())
         return only_named(name, types, {urn: entity.name for urn, entity in entities.items()})
 
+    async def other_spelling(self, urn: str | Urn) -> Urn | None:
+        """Return the entity whose URN differs from another one in case alone, as that of `l.hub`
+        from that of `L.HUB`; None if there is none. One request.
+
+        Example: `cat.other_spelling("urn:li:tag:pii")`
+        """
+        target = Urn.parse(urn)
+        page = await self.search(target.name, entity=target.entity_type, count=MOST_COMPARED)
+        folded = str(target).casefold()
+        urns = (hit.urn for hit in page.only_complete() if hit.urn != target)
+        return next((other for other in urns if str(other).casefold() == folded), None)
+
+    async def missing(self, urn: str | Urn) -> NotFound:
+        """Return the error for an entity that does not exist, with the URN of one whose case alone
+        is another. One request.
+
+        Example: `raise await cat.missing(urn)`
+        """
+        spelling = await self.other_spelling(urn)
+        hint = f"; did you mean {spelling}?" if spelling is not None else ""
+        return NotFound(f"there is no {urn} in this catalog{hint}")
+
     def hits(
         self,
         text: str = "*",

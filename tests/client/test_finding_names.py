@@ -154,3 +154,11 @@ def test_entities_and_labels_are_given_by_their_names(people: Any) -> None:
         people.add_terms("named.one", "Named nothing")
     with pytest.raises(NotFound, match="nothing here is named"):
         people.describe("named.none", "x")
+
+
+def test_what_differs_in_case_alone_is_named_where_there_is_nothing(people: Any) -> None:
+    quiet, loud = (Urn.dataset("hive", name) for name in ("spelt.hub", "Spelt.HUB"))
+    people.put(quiet, "status", {"removed": False})
+    assert people.other_spelling(loud) == quiet
+    assert people.other_spelling(quiet) is None
+    assert str(people.missing(loud)).endswith(f"; did you mean {quiet}?")

@@ -322,6 +322,9 @@ def test_the_head_names_the_replacement_of_what_is_deprecated() -> None:
 def test_the_head_tells_what_is_not_in_the_catalog() -> None:
     ghost = head_text(Entity(ORDERS, {}), {}, Times(), named=True, width=80, lines=3).plain
     assert "Not in the catalog; only referenced by others." in ghost
+    like = Urn.dataset("hive", "SHOP.orders")
+    head = head_text(Entity(like, {}), {}, Times(), named=True, width=80, lines=3, spelling=ORDERS)
+    assert "only referenced by others. Did you mean shop.orders?" in head.plain
 
 
 def test_long_lists_in_the_head_end_in_how_many_more() -> None:

@@ -81,18 +81,19 @@ def head_text(
     width: int,
     lines: int,
     drafts: int = 0,
+    spelling: "Urn | None" = None,
     health: "Health | Absence" = LOADING,
 ) -> Text:
     """Return the head in at most `lines` lines of `width` cells; text that is cut ends with a mark.
 
     `names` has the entities that it mentions, `named` says whether others refer to it, `drafts` is
-    the number of its drafts, and `health` its failed assertions and open incidents, or why they
-    are not there.
+    the number of its drafts, `spelling` the entity whose URN differs from its own in case alone,
+    and `health` its failed assertions and open incidents, or why they are not there.
     """
     if lines <= 1:
         return _one_line(entity, width, None if isinstance(health, Absence) else health)
     texts = [_first(entity, width)]
-    state = _state(entity, names, times, named=named)
+    state = _state(entity, names, times, spelling, named=named)
     if health is REFUSED:
         state = join([state, Text(refusal_sentence("Health"), "italic")], " ")
     elif not isinstance(health, Absence) and not health.is_sound:
@@ -170,12 +171,17 @@ def _one_line(entity: "Entity", width: int, health: "Health | None") -> Text:
     return _cut(state.append_text(name).append("  ").append_text(facts), width)
 
 
-def _state(entity: "Entity", names: _Names, times: Times, *, named: bool) -> Text:
+def _state(
+    entity: "Entity", names: _Names, times: Times, spelling: Urn | None, *, named: bool
+) -> Text:
     """Return the warnings: missing, soft-deleted, deprecated."""
     parts = []
     if not entity.exists:
         references = "; only referenced by others" if named else ""
-        parts.append(Text(f"Not in the catalog{references}.", "bold italic"))
+        text = Text(f"Not in the catalog{references}.", "bold italic")
+        if spelling is not None:
+            text.append(" Did you mean ").append_text(line_text(spelling.name)).append("?")
+        parts.append(text)
     if _safe(lambda: entity.removed, False):
         parts.append(Text(" SOFT-DELETED: hidden from search and browse ", "bold reverse"))
     note = _safe(lambda: entity.deprecation, None)
@@ -439,6 +445,7 @@ class EntityView(Vertical, SizeAware):
         self._wanted: Urn | None = None
         self._names: Mapping[Urn, Entity] = {}
         self._health: Health | Absence = LOADING
+        self._spelling: Urn | None = None
         self._tabs_left: dict[Urn, str] = {}
         self._column_wanted: str | None = None
         self._read_tabs: set[str] = set()
@@ -565,7 +572,7 @@ class EntityView(Vertical, SizeAware):
         """Show an entity."""
         self._wanted = urn
         self._entity = self._column_wanted = None
-        self._health = LOADING
+        self._health, self._spelling = LOADING, None
         self.query_one("#who", Static).update(
             line_text(urn.name, "bold").append(f"   {LOADING.phrase}", "dim")
         )
@@ -812,8 +819,9 @@ class EntityView(Vertical, SizeAware):
     async def _name_mentioned(self, entity: "Entity") -> None:
         catalog = await self._session.catalog()
         names = await catalog.summaries(head_mentions(entity)[:_NAMED_AT_MOST])
+        spelling = None if entity.exists else await catalog.other_spelling(entity.urn)
         if entity is self._entity:
-            self._names = names
+            self._names, self._spelling = names, spelling
             self._draw_who()
 
     def _show(self, entity: "Entity", *, keep: bool) -> None:
@@ -882,6 +890,7 @@ class EntityView(Vertical, SizeAware):
             self._session.times,
             named=self.relations.total > 0,
             drafts=self._shown_drafts,
+            spelling=self._spelling,
             health=self._health,
             width=self.size.width - 2,
             lines=1 if self.size.height < _LOW else _LINES_AT_MOST,
