@@ -658,7 +658,7 @@ _FIND: tuple[Action, ...] = (
         writes=True,
     ),
     Action("results", "label('links')", ("L",), "Links to documents, the same way", writes=True),
-    Action("results", "do('save')", ("s",), "Save this search under a name", "save search"),
+    Action("results", "do('save')", ("s",), "Save this search under a name", "save"),
     Action("results", "do('searches')", ("S",), "Saved and recent searches", id_part="searches"),
     Action("results", "do('again')", ("r",), "Search again", id_part="again"),
     Action("facets", "choose", ("enter", "space"), "Add or remove the value", "add, remove"),
