@@ -52,3 +52,10 @@ def test_results_that_look_alike_are_told_apart_by_environment_and_instance() ->
     picked = entity_entries([hit.urn for hit in hits], entities, lambda _: None, "Entities")
     assert picked[-2].aside == "Entities · dataset · postgres · DEV · staging.shop"
     assert picked[-1].aside == "Entities · dataset · postgres"
+
+
+def test_columns_of_the_first_tables_are_not_told_as_those_of_all() -> None:
+    notes = search_report(SearchPage("email", 0, 0, tables=(200, 1_234)), {}).notes
+    assert "columns in the first 200 of 1,234 tables" in notes
+    whole = search_report(SearchPage("email", 0, 0, tables=(7, 7)), {}).notes
+    assert not [note for note in whole if "tables" in note]
