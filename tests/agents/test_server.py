@@ -198,7 +198,7 @@ async def test_what_a_tool_asks_counts_for_the_limit_of_the_token(tmp_path: Path
     headers["accept"] = "application/json, text/event-stream"
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
     call |= {"params": {"name": "search", "arguments": {"text": "orders"}}}
-    statuses = []
+    statuses: list[int] = []
     try:
         with serving(service) as address:
             async with httpx.AsyncClient(base_url=address, headers=headers) as client:
