@@ -162,8 +162,11 @@ async def test_files_of_days_are_made_one_table_from_their_plan(
         await reader.press("enter")
         await reader.sees("platform:file", "sold")
     with Catalog(data_dir=desk) as catalog:
-        assert require_source(catalog, "days").options.patterns == ("sold_*.csv",)
+        source = require_source(catalog, "days")
+        assert source.options.patterns == ("sold_*.csv",)
         assert catalog.exists(Urn.dataset("file", "days/sold"))
+        removal = plan_removal(catalog, source, is_hard=True)
+        remove_source(catalog, removal, lambda *_: None, is_hard=True)
 
 
 async def test_what_a_source_of_another_package_reads_is_found_here_and_added(
