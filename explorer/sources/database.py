@@ -705,8 +705,8 @@ class _Reader:
         storage = {}
         for schema, name, is_partition, root, key, count, row_count, size, *more in rows:
             keys, server, options = more
-            named = dict(option.partition("=")[::2] for option in options or ())
-            remote = [named[part] for part in ("schema_name", "table_name") if part in named]
+            values = dict(option.partition("=")[::2] for option in options or ())
+            remote = [values[part] for part in ("schema_name", "table_name") if part in values]
             properties = {
                 "partitioned_by": key,
                 "partitions": str(count) if key else None,

@@ -274,9 +274,9 @@ def _read_database(
         "select database_name from duckdb_databases()"
         " where not internal and database_name <> current_database() order by 1"
     ).fetchall()
-    for (other,) in attached:
+    for (attached_name,) in attached:
         reason = "it is attached to the connection: add it on its own"
-        writer.inventory.skipped.append(SkippedPart(other, reason))
+        writer.inventory.skipped.append(SkippedPart(attached_name, reason))
     add_tables(writer, tables, "duckdb")
     return writer.inventory
 

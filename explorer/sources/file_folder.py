@@ -469,8 +469,8 @@ class _Reader:
 
     def _read_text(self, table: _Table) -> TableDefinition | None:
         first_files = list(table.files)[:_MOST_SNIFFED]
-        given = self.options.encoding
-        encodings = [given or read_encoding(self.storage, file) for file in first_files]
+        encoding = self.options.encoding
+        encodings = [encoding or read_encoding(self.storage, file) for file in first_files]
         if table.format == "json" and len(table.files) == 1:
             instead = why_no_records(self.storage, first_files[0], encodings[0])
             if instead is not None:
@@ -618,8 +618,8 @@ class _Reader:
             count = len(columns_by_file)
             if count < 2:
                 continue
-            others = sum(fnmatchcase(name, pattern) for name in self._names[parent]) > count
-            exact = pattern.replace("*", "[0-9]*") if others else pattern
+            matches = sum(fnmatchcase(name, pattern) for name in self._names[parent])
+            exact = pattern.replace("*", "[0-9]*") if matches > count else pattern
             if len(set(columns_by_file)) == 1:
                 self.inventory.patterns.append(exact)
                 notes.append(

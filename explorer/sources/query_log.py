@@ -466,15 +466,14 @@ class _Lines:
         self._given_encoding = encoding
 
     def __iter__(self) -> Iterator[str]:
-        given = self._given_encoding
-        if given is None:
+        if self._given_encoding is None:
             with self.path.open("rb") as file:
                 self.encoding = find_encoding(decompress(file)[0].read(SAMPLE_BYTES))
         else:
-            self.encoding = check_encoding(given)
+            self.encoding = check_encoding(self._given_encoding)
         with self.path.open("rb") as file:
             stream, source = decompress(file)
-            errors = "replace" if given is None else "strict"
+            errors = "replace" if self._given_encoding is None else "strict"
             lines = io.TextIOWrapper(stream, self.encoding, errors=errors, newline="")
             last: str | None = None
             try:
