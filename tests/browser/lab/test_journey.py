@@ -11,7 +11,7 @@ THREADS = "sum(one.name.startswith('catalog') for one in threading.enumerate())"
 CELLS = (
     "import threading\nfrom explorer import Catalog\ncat = Catalog()",
     "explorer = cat.explore()\nexplorer",
-    f"lineage = cat.dataset('{ORDERS}').lineage().widget()\n"
+    f"lineage = cat.dataset('{ORDERS}').lineage().widget(hops=1)\n"
     "gone_to, heard_on = [], set()\nlineage.on_select(gone_to.append)\n"
     "lineage.on_select(lambda _: heard_on.add(threading.current_thread().name))\nlineage",
 )

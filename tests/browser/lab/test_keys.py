@@ -9,7 +9,7 @@ ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orde
 CELLS = (
     "from explorer import Catalog\ncat = Catalog()",
     f"explorer = cat.explore('orders', urn='{ORDERS}')\nexplorer",
-    f"lineage = cat.dataset('{ORDERS}').lineage().widget()\nlineage",
+    f"lineage = cat.dataset('{ORDERS}').lineage().widget(hops=1)\nlineage",
     "'the last'",
 )
 # What deletes, cuts, inserts, retypes and restarts; no widget moves anything for it.
