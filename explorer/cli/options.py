@@ -283,7 +283,7 @@ def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
     """Return the names of the entities mentioned on an entity's page, at most 500. Makes one
     request per hundred."""
     from explorer.metadata.urn import Urn
-    from explorer.views.entity import detail_parts, folder_facts
+    from explorer.views.entity import detail_parts, folder_facts, mention_name
     from explorer.views.history import actors_of
     from explorer.views.parts import mentions_of
 
@@ -299,7 +299,7 @@ def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
         (*labels, *authors, *mentions_of((*folder_facts(entity), *detail_parts(entity))))
     )
     summaries = catalog.summaries(islice(urns, _MAX_NAMES))
-    return {urn: summary.name for urn, summary in summaries.items()}
+    return {urn: mention_name(summary) for urn, summary in summaries.items()}
 
 
 def read_label_names(catalog: "Catalog", columns: "Iterable[Column]") -> "Mapping[Urn, str]":

@@ -839,6 +839,23 @@ def _header(entity: "Entity") -> Iterator[ReportPart]:
     yield from folder_facts(entity)
 
 
+_LABEL_TYPES: Final = ("tag", "glossaryTerm", "domain", "dataProduct")
+_COLOUR: Final = re.compile(r"#[0-9a-fA-F]{6}")
+
+
+def mention_name(entity: "Entity") -> str:
+    """Return the name of an entity that another one mentions. Of a label that does not exist any
+    more it says so; people are often mentioned without being in a catalog."""
+    is_gone = entity.entity_type in _LABEL_TYPES and not entity.exists
+    return f"{entity.name} (gone)" if is_gone else entity.name
+
+
+def tag_colour(entity: "Entity") -> str:
+    """Return the colour of a tag, as `#ff0000`; empty if it has none."""
+    colour = _raw(entity, "tagProperties").get("colorHex")
+    return colour if isinstance(colour, str) and _COLOUR.fullmatch(colour) else ""
+
+
 def folder_facts(entity: "Entity") -> Iterator[Fact]:
     """Yield the folders that an entity is in, a fact for each of its paths."""
     folders = _trail(entity)

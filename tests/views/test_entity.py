@@ -395,3 +395,24 @@ def test_the_head_tells_that_the_health_could_not_be_read_from_being_sound() -> 
         for health in (LOADING, REFUSED, Health(ORDERS))
     ]
     assert ["Health could not be read" in head for head in heads] == [False, True, False]
+
+
+def test_a_label_that_does_not_exist_looks_so_and_a_tag_has_its_colour() -> None:
+    tags = [Urn.parse(f"urn:li:tag:{name}") for name in ("Gone", "Dark", "Light", "Odd")]
+    colours = (None, "#101010", "#F0F0F0", "red; [link]")
+    names = {
+        tag: an_entity(tag, tagProperties={"name": tag.name, "colorHex": colour})
+        for tag, colour in zip(tags, colours, strict=True)
+    } | {tags[0]: Entity(tags[0], {}), JDOE: Entity(JDOE, {})}
+    entity = an_entity(
+        ORDERS,
+        globalTags={"tags": [{"tag": str(tag)} for tag in tags]},
+        ownership={"owners": [{"owner": str(JDOE), "type": "DATAOWNER"}]},
+    )
+    head = head_text(entity, names, Times(), named=False, width=100, lines=3)
+    assert "Gone (gone)" in head.plain
+    assert "jdoe (gone)" not in head.plain
+    styles = {head.plain[span.start : span.end]: str(span.style) for span in head.spans}
+    assert styles["Dark"] == "bold white on #101010"
+    assert styles["Light"] == "bold black on #F0F0F0"
+    assert styles["Odd"] == "bold"

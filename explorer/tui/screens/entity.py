@@ -13,6 +13,7 @@ from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.color import Color
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
@@ -42,7 +43,7 @@ from explorer.tui.widgets.rows import SizeAware
 from explorer.tui.widgets.tabs import Tab, titles
 from explorer.views.absence import LOADING, NOBODY, REFUSED, Absence, refusal_sentence
 from explorer.views.columns import schema_of
-from explorer.views.entity import ownership_name, urn_of
+from explorer.views.entity import mention_name, ownership_name, tag_colour, urn_of
 
 if TYPE_CHECKING:
     from textual.worker import WorkType
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from explorer.views.table import Table
 
 _GAP = "   "
+_LIGHT = 0.5
 _PATH_AT_LEAST = 8
 _UNOWNED = (
     *("corpuser", "corpGroup", "dataPlatform", "tag", "glossaryTerm", "glossaryNode"),
@@ -211,7 +213,13 @@ def _day(entity: "Entity", times: Times) -> str:
 
 def _name_text(urn: Urn, names: _Names) -> Text:
     entity = names.get(urn)
-    return line_text(entity.name if entity else urn.name, "bold", missing=str(urn))
+    if entity is None:
+        return line_text(urn.name, "bold", missing=str(urn))
+    style = "bold"
+    if colour := tag_colour(entity):
+        is_light = Color.parse(colour).brightness > _LIGHT
+        style = f"bold {'black' if is_light else 'white'} on {colour}"
+    return line_text(mention_name(entity), style, missing=str(urn))
 
 
 def _replacement(entity: "Entity") -> Urn | None:

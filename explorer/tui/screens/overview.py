@@ -23,7 +23,7 @@ from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.rows import Rows, wrap_parts
 from explorer.tui.widgets.tabs import Tab
 from explorer.views.absence import LOADING
-from explorer.views.entity import entity_parts, health_parts, problems
+from explorer.views.entity import entity_parts, health_parts, mention_name, problems
 from explorer.views.parts import (
     Code,
     Fact,
@@ -313,7 +313,7 @@ class OverviewTab(Rows, Tab):
         catalog = await self._session.catalog()
         entities = await catalog.summaries(urns)
         if entity is self._entity:
-            self._names = {urn: entity.name for urn, entity in entities.items()}
+            self._names = {urn: mention_name(entity) for urn, entity in entities.items()}
             self._lay_out()
 
     def on_resize(self) -> None:
