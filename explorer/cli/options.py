@@ -251,7 +251,9 @@ def read_existing(catalog: "Catalog", urn: str) -> "Entity":
     """Return the entity with all its aspects. Raises `NotFound` if the catalog has none of them."""
     entity = catalog.entity(urn)
     if not entity.exists:
-        raise catalog.missing(urn)
+        from explorer.client.search import missing_entity
+
+        raise catalog.wait(missing_entity(catalog.core, urn))
     return entity
 
 

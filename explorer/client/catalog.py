@@ -259,7 +259,6 @@ class Catalog(_OneServer, BlockingFace):
 
     find_labels = blocking(AsyncCatalog.find_labels)
     other_spelling = blocking(AsyncCatalog.other_spelling)
-    missing = blocking(AsyncCatalog.missing)
     abilities = blocking(AsyncCatalog.abilities)
     known_as = blocking(AsyncCatalog.known_as)
     described = blocking(AsyncCatalog.described)

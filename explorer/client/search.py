@@ -996,16 +996,6 @@ class SearchMethods(FilterMethods):
         urns = (hit.urn for hit in page.only_complete() if hit.urn != target)
         return next((other for other in urns if str(other).casefold() == folded), None)
 
-    async def missing(self, urn: str | Urn) -> NotFound:
-        """Return the error for an entity that does not exist, with the URN of one whose case alone
-        is another. One request.
-
-        Example: `raise await cat.missing(urn)`
-        """
-        spelling = await self.other_spelling(urn)
-        hint = f"; did you mean {spelling}?" if spelling is not None else ""
-        return NotFound(f"there is no {urn} in this catalog{hint}")
-
     def hits(
         self,
         text: str = "*",
@@ -1311,3 +1301,11 @@ def _urn_of(hit: Hit) -> Urn:
 
 def _entry_of(entry: Folder | Named) -> object:
     return entry.urn if isinstance(entry, Named) else entry.name
+
+
+async def missing_entity(catalog: SearchMethods, urn: str | Urn) -> NotFound:
+    """Return the error for an entity that does not exist, with the URN of one that differs from it
+    in case alone. One request."""
+    spelling = await catalog.other_spelling(urn)
+    hint = f"; did you mean {spelling}?" if spelling is not None else ""
+    return NotFound(f"there is no {urn} in this catalog{hint}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from explorer.client.display import line
 from explorer.client.records import Direction, Flow
+from explorer.client.search import missing_entity
 from explorer.errors import CatalogError, InvalidInput, Superseded, UnknownName
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.registry import load_registry
@@ -199,13 +200,13 @@ async def read_attributes(
 
 
 async def require_entity(catalog: "AsyncCatalog", urn: str | Urn) -> None:
-    """Raise `NotFound` if the catalog does not have the entity, as `AsyncCatalog.missing`. Makes
-    one request.
+    """Raise `NotFound` if the catalog does not have the entity, as `missing_entity`. Makes one
+    request.
 
     A mistyped URN would otherwise look like an entity without lineage or relationships.
     """
     if not await catalog.exists(urn):
-        raise await catalog.missing(urn)
+        raise await missing_entity(catalog, urn)
 
 
 def read_choice(texts: Iterable[str], registry: "Registry") -> "Filter":

@@ -100,3 +100,9 @@ def test_nothing_is_deleted_by_name(mill: Run) -> None:
     ran = mill("delete", "mill.flour", "--yes")
     assert ran.code != 0
     assert mill("get", FLOUR).code == 0
+
+
+def test_a_urn_in_another_case_is_told_with_the_one_there_is(mill: Run) -> None:
+    for command in ("lineage", "impact", "relationships", "get"):
+        ran = mill(command, FLOUR.replace("mill.flour", "mill.FLOUR"))
+        assert (ran.code, f"did you mean {FLOUR}?" in ran.err) == (1, True), ran

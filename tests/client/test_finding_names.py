@@ -161,4 +161,3 @@ def test_what_differs_in_case_alone_is_named_where_there_is_nothing(people: Any)
     people.put(quiet, "status", {"removed": False})
     assert people.other_spelling(loud) == quiet
     assert people.other_spelling(quiet) is None
-    assert str(people.missing(loud)).endswith(f"; did you mean {quiet}?")

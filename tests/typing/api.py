@@ -72,7 +72,6 @@ from explorer.client import (
     difference,
     one_save,
 )
-from explorer.errors import NotFound
 from explorer.graph import (
     Affected,
     Ancestor,
@@ -288,7 +287,6 @@ async def read(catalog: AsyncCatalog) -> None:
     assert_type(await catalog.health(TABLE), Health)
     assert_type(await catalog.find_labels("PII", "tag"), tuple[Urn, ...])
     assert_type(await catalog.other_spelling(TABLE), Urn | None)
-    assert_type(await catalog.missing(TABLE), NotFound)
     measured = await catalog.measures({TABLE})
     assert_type(measured[TABLE].rows, int | None)
     profiled = await catalog.profiles(TABLE, start=None, end=NOW, days=30)
@@ -486,7 +484,6 @@ def read_waiting(catalog: Catalog) -> None:
     assert_type(catalog.health(TABLE), Health)
     assert_type(catalog.find_labels("PII", "tag"), tuple[Urn, ...])
     assert_type(catalog.other_spelling(TABLE), Urn | None)
-    assert_type(catalog.missing(TABLE), NotFound)
     assert_type(catalog.related(TEXT, "OUTGOING"), Generator[Edge, None, None])
     assert_type(catalog.lineage(TEXT, "DOWNSTREAM", hops=2), Lineage)
     assert_type(catalog.relationship_names("tag", "INCOMING"), tuple[str, ...])

@@ -413,6 +413,6 @@ def test_a_label_that_does_not_exist_looks_so_and_a_tag_has_its_colour() -> None
     assert "Gone (gone)" in head.plain
     assert "jdoe (gone)" not in head.plain
     styles = {head.plain[span.start : span.end]: str(span.style) for span in head.spans}
-    assert styles["Dark"] == "bold white on #101010"
-    assert styles["Light"] == "bold black on #F0F0F0"
+    assert styles["Dark"] == "bold #ffffff on #101010"
+    assert styles["Light"] == "bold #000000 on #F0F0F0"
     assert styles["Odd"] == "bold"

@@ -85,12 +85,14 @@ def head_text(
     drafts: int = 0,
     spelling: "Urn | None" = None,
     health: "Health | Absence" = LOADING,
+    has_colours: bool = True,
 ) -> Text:
     """Return the head in at most `lines` lines of `width` cells; text that is cut ends with a mark.
 
     `names` has the entities that it mentions, `named` says whether others refer to it, `drafts` is
     the number of its drafts, `spelling` the entity whose URN differs from its own in case alone,
-    and `health` its failed assertions and open incidents, or why they are not there.
+    and `health` its failed assertions and open incidents, or why they are not there. Where a
+    terminal `has_colours`, tags have their own.
     """
     if lines <= 1:
         return _one_line(entity, width, None if isinstance(health, Absence) else health)
@@ -105,7 +107,7 @@ def head_text(
         state = Text.assemble((f" {counted(drafts, 'draft')} ", "reverse"), where, state)
     if state.plain:
         texts.append(_cut(state, width))
-    labels = _labels(entity, names)
+    labels = _labels(entity, names, has_colours=has_colours)
     if len(labels) > 1 and lines - len(texts) > 1 and _format_all_labels(labels).cell_len > width:
         texts += [_fit_labels(labels[:1], width), _fit_labels(labels[1:], width)]
     elif labels:
@@ -211,14 +213,14 @@ def _day(entity: "Entity", times: Times) -> str:
     return f"since {times.day(stamp.time)} ·" if stamp is not None and stamp.time > 0 else ""
 
 
-def _name_text(urn: Urn, names: _Names) -> Text:
+def _name_text(urn: Urn, names: _Names, *, has_colours: bool = False) -> Text:
     entity = names.get(urn)
     if entity is None:
         return line_text(urn.name, "bold", missing=str(urn))
     style = "bold"
-    if colour := tag_colour(entity):
+    if has_colours and (colour := tag_colour(entity)):
         is_light = Color.parse(colour).brightness > _LIGHT
-        style = f"bold {'black' if is_light else 'white'} on {colour}"
+        style = f"bold {'#000000' if is_light else '#ffffff'} on {colour}"
     return line_text(mention_name(entity), style, missing=str(urn))
 
 
@@ -229,11 +231,11 @@ def _replacement(entity: "Entity") -> Urn | None:
     return urn_of((entity.raw("deprecation") or {}).get("replacement"))
 
 
-def _labels(entity: "Entity", names: _Names) -> list[_Label]:
+def _labels(entity: "Entity", names: _Names, *, has_colours: bool) -> list[_Label]:
     """Return owners with their roles, and the labels, as words with the names after them."""
 
     def name(urn: Urn, kind: str = "") -> _Name:
-        text = _name_text(urn, names)
+        text = _name_text(urn, names, has_colours=has_colours)
         return text, Text.assemble(
             " " if kind else "", line_text(f"({kind})" if kind else "", "dim")
         )
@@ -899,6 +901,7 @@ class EntityView(Vertical, SizeAware):
             named=self.relations.total > 0,
             drafts=self._shown_drafts,
             spelling=self._spelling,
+            has_colours=not self.app.current_theme.ansi,
             health=self._health,
             width=self.size.width - 2,
             lines=1 if self.size.height < _LOW else _LINES_AT_MOST,
