@@ -14,9 +14,11 @@ from textual import events
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
+from explorer.agents.proposing import ProposedChange, propose_changes
 from explorer.config import state_dir
 from explorer.metadata.urn import Urn
 from explorer.stewardship import AsyncStewardship
+from explorer.stewardship.staging import Agent
 from explorer.tui.screens.entity import EntityView
 
 if TYPE_CHECKING:
@@ -97,6 +99,32 @@ async def _propagate(pilot: Pilot[None]) -> None:
     text = "The number that the shop gives a customer."
     await catalog.describe(source.urn, text, column=source.column)
 
+
+async def _propose(pilot: Pilot[None]) -> None:
+    """An assistant proposes what it found out about reviews of products."""
+    catalog = await cast("CatalogApp", pilot.app)._session.catalog()
+    urn = str(_table("fct_reviews"))
+    texts = {
+        "rating": "Stars that the customer gave, from 1 to 5.",
+        "fit": "How clothes fit: `small`, `true` or `large`; empty for everything else.",
+        "is_verified": "Whether the customer **bought** the product before they wrote.",
+        "published_on": "Day on which the review went live, after moderation.",
+    }
+    changes = [
+        ProposedChange(urn, "description", column=path, text=text, why=_WHYS.get(path, ""))
+        for path, text in texts.items()
+    ]
+    await propose_changes(
+        catalog,
+        [*changes, ProposedChange(urn, "terms", column="customer_id", add=("Customer",))],
+        agent=Agent("claude-code", "2.1", "opus-5"),
+        why="asked which columns of reviews are undocumented",
+        title="Columns of fct_reviews",
+        writes=False,
+    )
+
+
+_WHYS = {"fit": "the values that stg_reviews has"}
 
 _PROJECT = """\
 version: 2
@@ -250,6 +278,7 @@ JOURNEYS["browse-80x24"] = _narrow(JOURNEYS["browse"])
 # Last, for they change the sample.
 JOURNEYS["propagated"] = _first(_propagate, "P")
 JOURNEYS["propagated-80x24"] = _narrow(JOURNEYS["propagated"])
+JOURNEYS["agents"] = _first(_propose, "V", _pause, "enter", _pause, "a", "down")
 JOURNEYS["conflict"] = _orders("u", "e", _STATUS, _write_meanwhile, "ctrl+s", _pause)
 JOURNEYS["journal"] = _orders(
     *("f", Words("carrier"), "enter", "j", "e", Words("Who brings it."), "ctrl+s", _pause, "f8")
