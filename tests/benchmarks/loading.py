@@ -6,7 +6,7 @@
 All figures are milliseconds of processor time a dataset (`generated_catalog.py`), of all threads of
 a process: unlike the time on a clock, they are nearly the same on a busy machine. The parts run in
 this process, one after another, on the same datasets. A whole load is told by process: the service,
-the process that writes the search index for it, and the process that sends. What the
+the process that makes entries of the search index for it, and the process that sends. What the
 service takes beyond the sum of the parts is HTTP, roles, audit, futures and waking threads.
 """
 
@@ -37,7 +37,6 @@ from explorer.server.ingestion import CheckedProposal, Intake
 from explorer.server.projection import document_of
 from explorer.server.search.analysis import analyse
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.indexer import IndexChange
 from explorer.server.search.layers import DiskIndex
 from explorer.server.store import Transaction
 from explorer.server.store.sqlite import SqliteStore
@@ -108,7 +107,7 @@ def measure_parts(made: GeneratedCatalog, directory: Path) -> dict[str, float]:
             entries = [index.terms.values(analyse(vocabulary, each)) for each in documents]
         with parts.spend("index: add, commit, merge"):
             for entry in entries:
-                index.put([IndexChange(entry["urn"], None, index.terms.entry(entry))])
+                index.put(entry["urn"], index.terms.entry(entry))
             if at % 100 == 0:
                 index.commit(at)
     with parts.spend("index: add, commit, merge"):
@@ -158,7 +157,7 @@ class Spent:
             last = now
         return {
             "service": spent_seconds(self._pid) - self._before,
-            "indexer": sum(self._by_child.values()),
+            "second process": sum(self._by_child.values()),
         }
 
 

@@ -39,9 +39,9 @@ from explorer.server.search.analysis import (
 from explorer.server.search.columns import SearchedTables, weigh_words
 from explorer.server.search.document import Document, FolderListing, FolderQuery, list_folders
 from explorer.server.search.engine import EngineFailed
+from explorer.server.search.entries import make_entry
 from explorer.server.search.evidence import Evidence, has_name, has_word, name_query
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.indexer import make_entry
 from explorer.server.search.layers import (
     STATE,
     IndexPart,

@@ -12,18 +12,16 @@ nobody searches, nothing is added to the in-memory index.
 
 import logging
 import math
-import os
 import re
 import threading
 import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import tantivy
@@ -38,16 +36,12 @@ from explorer.server.search.engine import (
     boundary,
     find_index_damage,
 )
+from explorer.server.search.entries import EntryWorker, make_entry
 from explorer.server.search.fields import REMOVED, Vocabulary
-from explorer.server.search.indexer import IndexChange, Indexer, IndexerLost, make_entry
 from explorer.server.search.terms import FORMAT, Terms, is_term, read_document
 from explorer.server.store import Store, StoreUnavailable, log_mark
 
 STATE = "index.json"
-_LOCK = ".tantivy-writer.lock"
-_WRITER_SECONDS = 5.0
-# For so long after the other process failed, this one writes.
-_ALONE_SECONDS = 300.0
 
 # A larger index, which would delay the start by more than 0.2 s, is verified after the start.
 _MOST_VERIFIED_BYTES = 200_000_000
@@ -80,8 +74,8 @@ class _State(msgspec.Struct):
 class DiskIndex:
     """A tantivy index with the offset of the change log up to which it is complete.
 
-    It has one writer, in this process or, after `hand_over`, in another; any thread may read.
-    `searcher` is the snapshot of the last commit.
+    It has one writer, in one process; any thread may read. `searcher` is the snapshot of the last
+    commit.
     """
 
     def __init__(
@@ -95,16 +89,12 @@ class DiskIndex:
         another process has it open or the directory cannot be written.
         """
         self._directory = directory
-        self._vocabulary = vocabulary
         self._digest = vocabulary.digest
         self._source = source
         self.terms = Terms(vocabulary)
         self.offset = 0
         self.is_verified = True
         """Whether the files were compared with their checksums when the index was opened."""
-        self.indexer: Indexer | None = None
-        """The process that writes the index, if it is not this one."""
-        self._alone_until = 0.0 if (os.cpu_count() or 1) > 1 else math.inf
         self._writer: IndexWriter | None
         try:
             self._index, self._writer = self._open()
@@ -112,53 +102,21 @@ class DiskIndex:
         except (OSError, EngineFailed) as error:
             raise StorageFault(f"cannot store the search index in {directory}: {error}") from error
 
-    @property
-    def may_hand_over(self) -> bool:
-        """Whether `hand_over` is of use: there is a second processor, and a process to hand over to
-        did not fail lately."""
-        is_here = self.indexer is None and self._directory is not None
-        return is_here and time.monotonic() >= self._alone_until
+    def put(self, urn: str, entry: tantivy.Document | None) -> None:
+        """Replace the entries of a URN by one entry, or delete them, with the next commit.
 
-    def hand_over(self) -> None:
-        """Have another process write from now on, if it can be started. Call it after a commit."""
-        if self._directory is not None:
-            # That process begins merges that are under way again.
-            self._writer = None
-            with suppress(IndexerLost), self._noting_loss():
-                self.indexer = Indexer(self._vocabulary, self._directory)
-
-    def take_back(self) -> None:
-        """Write in this process from now on. Call it after a commit."""
-        indexer, self.indexer = self.indexer, None
-        if indexer is not None:
-            indexer.close()
-
-    def put(self, changes: Sequence[IndexChange]) -> None:
-        """Replace the entries of documents, or remove them, with the next commit.
-
-        Raises `Unusable` when the index cannot be written, and `IndexerLost` when the process that
-        wrote it has ended; then everything put since the last commit is lost.
+        Raises `Unusable` when the index cannot be written; then everything put since the last
+        commit is lost.
         """
-        if self.indexer is not None:
-            with self._noting_loss():
-                self.indexer.put(changes)
-            return
         try:
             if self._writer is None:
                 self._writer = self._new_writer(self._index)
-            for urn, document, made_entry in changes:
-                entry = made_entry
-                if entry is None:
-                    entry = make_entry(self.terms, self._vocabulary, document)
-                self._writer.replace(urn, entry)
+            self._writer.replace(urn, entry)
         except (EngineFailed, OSError) as error:
             raise self._lost(error) from error
 
     def commit(self, offset: int) -> None:
         """Commit what was put, and open the new snapshot as `searcher`. Raises as `put`."""
-        if self.indexer is not None:
-            with self._noting_loss():
-                self.indexer.commit()
         try:
             if self._writer is not None:
                 self._writer.commit()
@@ -169,21 +127,6 @@ class DiskIndex:
                 self.offset = offset
         except (EngineFailed, OSError) as error:
             raise self._lost(error) from error
-
-    @contextmanager
-    def _noting_loss(self) -> Iterator[None]:
-        try:
-            yield
-        except IndexerLost as error:
-            self.indexer = None
-            self._alone_until = time.monotonic() + _ALONE_SECONDS
-            _log.warning(
-                "the search index cannot be written by another process (%s); for %.0f minutes it "
-                "is written by this one",
-                error,
-                _ALONE_SECONDS / 60,
-            )
-            raise
 
     def find_damage(self) -> list[str]:
         """Return what is wrong with the files of the index; empty for an index in memory."""
@@ -201,7 +144,6 @@ class DiskIndex:
 
     def close(self) -> None:
         """Wait for running merges and release the directory."""
-        self.take_back()
         if self._writer is not None:
             try:
                 self._writer.close()
@@ -222,7 +164,6 @@ class DiskIndex:
             index = self.terms.open(None)
             return index, self._new_writer(index)
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _await_writer(self._directory)
         state, problem = _read_state(self._directory, self._digest, self._source)
         if state is not None:
             try:
@@ -298,25 +239,6 @@ class DiskIndex:
         state.check = state.checksum()
         replace_file(self._directory / STATE, msgspec.json.encode(state))
         return True
-
-
-def _await_writer(directory: Path) -> None:
-    """Wait, 5 seconds at most, while the index in a directory has a writer: that of a service that
-    was killed takes a moment to notice."""
-    import fcntl
-
-    end = time.monotonic() + _WRITER_SECONDS
-    with suppress(FileNotFoundError), (directory / _LOCK).open("rb") as lock:
-        while True:
-            try:
-                # tantivy locks the file so, too.
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    return
-                time.sleep(0.02)
-            else:
-                return
 
 
 def _read_state(
@@ -477,14 +399,14 @@ _MOST_MISSING = 200
 # For this long after a search, changes are added to the in-memory index as they arrive, before the
 # next search needs them: one after 150 changes takes 50 ms, and 75 if it has to add them.
 _SEARCHED_SECONDS = 5.0
-# After so many changes without a pause or a search between them, another process writes the index
-# on disk, until it had nothing to write for `_IDLE_SECONDS`; so many changes may be queued for it.
-# It gets them in chunks, or what there is after a pause.
+# After so many changes without a pause or a search between them, entries are made in another
+# process; so many changes may be queued for it. It gets them in chunks, or what there is after a
+# pause; a few entries are made here.
 _BULK_AFTER = 500
 _MOST_QUEUED = 400
 _CHUNK = 100
 _CHUNK_SECONDS = 0.2
-_IDLE_SECONDS = 30.0
+_FEW_ENTRIES = 10
 _numbers = count(1)
 
 
@@ -507,8 +429,19 @@ class IndexSnapshot:
     parts: tuple[IndexPart, ...]
 
 
+class _Change(NamedTuple):
+    """The document that the index is to hold for a URN; `None` removes the URN.
+
+    If only `entry` is `None`, it is made again from the document.
+    """
+
+    urn: str
+    document: Document | None = None
+    entry: tantivy.Document | None = None
+
+
 # A change, or the offset of the change log that the changes before it reach.
-_Step: TypeAlias = IndexChange | int
+_Step: TypeAlias = _Change | int
 
 
 class Layers:
@@ -550,6 +483,7 @@ class Layers:
         # How many changes came without a pause, and whether the drainer is to write those queued.
         self._streak = 0
         self._is_deferred = False
+        self._worker = EntryWorker(self._base.terms, vocabulary)
         # `_lock` is held for moments only. `_writing` is held while the writer of the index on disk
         # is used, and `_viewing` while the in-memory indexes are, both also during commits.
         self._lock = threading.Lock()
@@ -588,12 +522,11 @@ class Layers:
         """Add changes. They can be found when this returns; it does not wait for a commit."""
         remaining = iter(documents)
         while part := list(islice(remaining, _AT_ONCE)):
-            if is_bulk := self._is_bulk(len(part)):
-                changes = [IndexChange(document.urn, document) for document in part]
+            if self._is_bulk(len(part)):
+                self._defer([_Change(document.urn, document) for document in part])
             else:
-                changes = [self._make_change(document) for document in part]
-            self._queue(changes, is_bulk=is_bulk)
-        self._queue([IndexChange(urn) for urn in removed_urns], offset)
+                self._queue([self._make_change(document) for document in part])
+        self._queue([_Change(urn) for urn in removed_urns], offset)
 
     def find_damage(self) -> list[str]:
         """Return what is wrong with the files of the index on disk, one sentence each."""
@@ -686,29 +619,25 @@ class Layers:
                     yield urn
 
     def drain(self) -> None:
-        """Write all pending changes to the index on disk and commit. During a bulk load another
-        process writes from then on.
+        """Write all pending changes to the index on disk and commit.
 
         Raises `Unusable` when the index cannot be written; the changes then stay pending.
         """
         with self._writing:
             with self._lock:
-                is_bulk = self._is_deferred
                 if self._draining is None:
                     self._draining = self._pending
                     self._pending = MemoryIndex(self._base.terms, self._vocabulary)
             try:
-                try:
-                    self._write_and_commit()
-                except IndexerLost:
-                    self._requeue(0.0)
-                    self._write_and_commit()
+                self._write_queued()
+                if self._written or self._written_offset > self._base.offset:
+                    self._base.commit(self._written_offset)
             except BaseException:
                 self._requeue()
                 raise
             with self._lock:
                 # Changes that arrived since the drain began may have been written too.
-                urns = {step.urn for step in self._written if isinstance(step, IndexChange)}
+                urns = {step.urn for step in self._written if isinstance(step, _Change)}
                 self._pending.replacing |= urns & self._pending.documents.keys()
                 self._written.clear()
                 self._disk = self._base.searcher
@@ -716,13 +645,6 @@ class Layers:
                 self._is_failing = False
                 self._note_change()
                 self._waiting_since = time.monotonic() if len(self._pending) else None
-            if is_bulk and self._base.may_hand_over:
-                self._base.hand_over()
-
-    def _write_and_commit(self) -> None:
-        self._write_queued()
-        if self._written or self._written_offset > self._base.offset:
-            self._base.commit(self._written_offset)
 
     def close(self) -> None:
         """Stop the drainer and release the directory. Pending changes are not committed."""
@@ -731,11 +653,12 @@ class Layers:
             self._changed.notify_all()
         self._drainer.join()
         with self._writing:
+            self._worker.close()
             self._base.close()
 
-    def _make_change(self, document: Document) -> IndexChange:
+    def _make_change(self, document: Document) -> _Change:
         entry = make_entry(self._base.terms, self._vocabulary, document)
-        return IndexChange(document.urn, None if entry is None else document, entry)
+        return _Change(document.urn, None if entry is None else document, entry)
 
     def _is_bulk(self, count: int) -> bool:
         """Count changes that are about to be applied; return whether they are of a bulk load during
@@ -748,46 +671,41 @@ class Layers:
             is_searched = now - self._viewed_at < _SEARCHED_SECONDS
             if self._streak <= _BULK_AFTER or is_searched or now < self._retry_at:
                 return False
-            return self._base.may_hand_over or self._base.indexer is not None
+            return self._worker.is_useful
 
-    def _queue(
-        self, changes: list[IndexChange], offset: int | None = None, *, is_bulk: bool = False
-    ) -> None:
-        """Queue changes, and the offset of the change log that they reach. Those of a bulk load,
-        and all while another process writes, are left to the drainer; waits, 5 seconds at most,
-        while too many are queued for it."""
+    def _defer(self, changes: list[_Change]) -> None:
+        """Queue changes whose entries the drainer has made; wait, 5 seconds at most, while too many
+        are queued."""
+        with self._changed:
+            self._add_queued(changes)
+            self._is_deferred = True
+            self._changed.notify_all()
+            self._changed.wait_for(
+                lambda: (
+                    len(self._queued) < _MOST_QUEUED or not self._is_deferred or self._is_closing
+                ),
+                _RETRY_SECONDS,
+            )
+
+    def _queue(self, changes: list[_Change], offset: int | None = None) -> None:
         with self._changed:
             self._add_queued(changes)
             if offset is not None:
                 self._queued.append(offset)
-            if is_bulk or self._base.indexer is not None:
-                self._is_deferred = True
-            is_deferred = self._is_deferred
-            if is_deferred:
-                self._changed.notify_all()
-                self._changed.wait_for(
-                    lambda: (
-                        len(self._queued) < _MOST_QUEUED
-                        or not self._is_deferred
-                        or self._is_closing
-                    ),
-                    _RETRY_SECONDS,
-                )
-        if not is_bulk and time.monotonic() - self._viewed_at < _SEARCHED_SECONDS:
+            if self._is_deferred:
+                # Behind those that the drainer writes.
+                return
+        if time.monotonic() - self._viewed_at < _SEARCHED_SECONDS:
             self._prepare()
         # The thread that applies changes also writes them, unless a commit is running: if another
         # thread wrote them, both would wait for the interpreter lock at every entry.
-        if (
-            not is_deferred
-            and time.monotonic() >= self._retry_at
-            and self._writing.acquire(blocking=False)
-        ):
+        if time.monotonic() >= self._retry_at and self._writing.acquire(blocking=False):
             try:
                 self._write_or_requeue()
             finally:
                 self._writing.release()
 
-    def _add_queued(self, changes: list[IndexChange]) -> None:
+    def _add_queued(self, changes: list[_Change]) -> None:
         """Add changes to those pending and to those to be written. `_lock` is held."""
         for change in changes:
             if self._is_older(change.urn):
@@ -802,8 +720,6 @@ class Layers:
         """Write what is queued; if that fails, later. `_writing` is held."""
         try:
             self._write_queued()
-        except IndexerLost:
-            self._requeue(0.0)
         except Unusable as error:
             self._note_failure(error)
             self._requeue()
@@ -860,23 +776,45 @@ class Layers:
             with self._changed:
                 steps = [self._queued.popleft() for _ in range(min(remaining, _CHUNK))]
                 self._written += [
-                    step if isinstance(step, int) else IndexChange(step.urn, step.document)
+                    step if isinstance(step, int) else _Change(step.urn, step.document)
                     for step in steps
                 ]
                 self._is_deferred = self._is_deferred and bool(self._queued)
                 self._changed.notify_all()
             remaining -= len(steps)
-            self._base.put([step for step in steps if isinstance(step, IndexChange)])
-            offsets = [step for step in steps if isinstance(step, int)]
-            self._written_offset = max([self._written_offset, *offsets])
+            for step, entry in zip(steps, self._entries(steps), strict=True):
+                if isinstance(step, int):
+                    self._written_offset = max(self._written_offset, step)
+                else:
+                    self._base.put(step.urn, entry)
 
-    def _requeue(self, pause_seconds: float = _RETRY_SECONDS) -> None:
+    def _entries(self, steps: Sequence[_Step]) -> list[tantivy.Document | None]:
+        """Return the entry of each step; `None` for an offset and for a URN that is removed."""
+        entries: list[tantivy.Document | None] = []
+        missing: list[tuple[int, Document]] = []
+        for at, step in enumerate(steps):
+            entry = None if isinstance(step, int) else step.entry
+            entries.append(entry)
+            if entry is None and not isinstance(step, int) and step.document is not None:
+                missing.append((at, step.document))
+        documents = [document for _, document in missing]
+        if len(documents) > _FEW_ENTRIES:
+            new_entries = self._worker.make(documents)
+        else:
+            new_entries = [
+                make_entry(self.terms, self._vocabulary, document) for document in documents
+            ]
+        for (at, _), entry in zip(missing, new_entries, strict=True):
+            entries[at] = entry
+        return entries
+
+    def _requeue(self) -> None:
         """Queue again, after a failure, everything that was written since the last commit."""
         with self._lock:
             self._queued.extendleft(reversed(self._written))
             self._written.clear()
             self._written_offset = self._base.offset
-            self._retry_at = time.monotonic() + pause_seconds
+            self._retry_at = time.monotonic() + _RETRY_SECONDS
             self._is_deferred = False
             self._changed.notify_all()
 
@@ -907,24 +845,12 @@ class Layers:
                 if due_in is not None and due_in <= 0:
                     return self.drain
                 if self._is_deferred:
-                    if self._base.may_hand_over:
-                        return self.drain
                     chunk_in = self._changed_at + _CHUNK_SECONDS - time.monotonic()
                     if len(self._queued) >= _CHUNK or chunk_in <= 0:
                         return self._write_deferred
                     due_in = chunk_in if due_in is None else min(due_in, chunk_in)
-                elif due_in is None and self._base.indexer is not None:
-                    due_in = self._changed_at + _IDLE_SECONDS - time.monotonic()
-                    if due_in <= 0:
-                        return self._take_back
                 self._changed.wait(due_in)
             return None
-
-    def _take_back(self) -> None:
-        with self._writing:
-            # Changes that came meanwhile would be lost.
-            if not any(isinstance(step, IndexChange) for step in self._written):
-                self._base.take_back()
 
     def _write_deferred(self) -> None:
         with self._writing:

@@ -198,10 +198,7 @@ def test_an_index_of_another_registry_is_made_anew(
     other.close()
 
 
-def test_one_index_has_one_writer(
-    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("explorer.server.search.layers._WRITER_SECONDS", 0.1)
+def test_one_index_has_one_writer(tmp_path: Path, registry: Registry) -> None:
     index = SearchIndex(tmp_path, registry)
     index.flush()
     with pytest.raises(Unusable, match="another process"):

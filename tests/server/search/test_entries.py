@@ -1,7 +1,6 @@
-"""A bulk load whose index is written by another process."""
+"""A bulk load whose index entries are made in another process."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -14,10 +13,10 @@ import pytest
 
 from explorer.metadata import Registry
 from explorer.query import Filter
-from explorer.server.search import indexer, layers
+from explorer.server.search import entries, layers
 from explorer.server.search.document import Document
+from explorer.server.search.entries import EntryWorker
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.indexer import Indexer
 from explorer.server.search.layers import DiskIndex
 from explorer.server.search.query import SearchQuery
 
@@ -60,11 +59,8 @@ def documents(dataset: Make) -> list[Document]:
     ]
 
 
-def process_of(index: SearchIndex) -> Indexer:
-    """The process that writes an index."""
-    process = index._layers._base.indexer
-    assert process is not None
-    return process
+def worker(index: SearchIndex) -> EntryWorker:
+    return index._layers._worker
 
 
 def load(index: SearchIndex, documents: list[Document], first: int = 1) -> None:
@@ -77,12 +73,12 @@ def found(index: SearchIndex, text: str) -> list[str]:
     return [hit.urn for hit in page.hits]
 
 
-def test_a_bulk_load_is_indexed_as_if_this_process_wrote_it(
+def test_a_bulk_load_is_indexed_as_if_every_entry_was_made_here(
     index: SearchIndex, documents: list[Document], registry: Registry
 ) -> None:
     load(index, documents)
     index.flush()
-    assert is_running(process_of(index).pid)
+    assert worker(index)._process is not None
     here = SearchIndex(None, registry)
     for document in documents:
         here.apply(1, [document])
@@ -114,7 +110,7 @@ def test_a_search_has_an_end_while_more_is_loaded_than_can_be_written(
 
     def put_slowly(self: DiskIndex, *given: Any) -> None:
         # Slower than changes come in.
-        is_found.wait(0.005 * len(given[0]))
+        is_found.wait(0.005)
         put(self, *given)
 
     monkeypatch.setattr(DiskIndex, "put", put_slowly)
@@ -136,55 +132,47 @@ def test_a_search_has_an_end_while_more_is_loaded_than_can_be_written(
         loading.join()
 
 
-def test_a_process_that_is_killed_loses_nothing(
+def test_a_process_that_is_killed_is_started_again(
     index: SearchIndex, documents: list[Document], caplog: pytest.LogCaptureFixture
 ) -> None:
     load(index, documents[:200])
     index.flush()
-    process = process_of(index)
-    load(index, documents[200:300], 201)
-    # Some of these may have been sent to it.
-    os.kill(process.pid, signal.SIGKILL)
-    load(index, documents[300:], 301)
-    assert found(index, "customer_id_210") == [documents[210].urn]
+    process = worker(index)._process
+    assert process is not None
+    process.kill()
+    load(index, documents[200:], 201)
     index.flush()
+    again = worker(index)._process
+    assert again is not None
+    assert again.pid != process.pid
     assert all(index.has_document(document) for document in documents)
-    assert index.committed_offset == 381
-    assert [message.partition(" (")[0] for message in caplog.messages] == [
-        "the search index cannot be written by another process"
-    ]
-    # Nor does it when it is opened again.
-    assert not is_running(process.pid)
-    index._layers.close()
-    again = index._open_layers()
-    index._layers = again
-    assert all(again.has_document(document) for document in documents)
+    assert caplog.messages == []
 
 
-def test_where_no_process_can_be_started_the_index_is_written_here(
+def test_where_no_process_can_be_started_entries_are_made_here(
     index: SearchIndex,
     documents: list[Document],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(indexer, "_COMMAND", (sys.executable, "-c", "print('not a message')"))
+    monkeypatch.setattr(entries, "_COMMAND", (sys.executable, "-c", "print('not a message')"))
     load(index, documents)
     index.flush()
     assert all(index.has_document(document) for document in documents)
     assert [message.partition(" (")[0] for message in caplog.messages] == [
-        "the search index cannot be written by another process"
+        "index entries cannot be built in another process"
     ]
 
 
 def test_a_process_that_does_not_answer_is_ended(
     index: SearchIndex, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexer, "_COMMAND", (sys.executable, "-c", "import time; time.sleep(600)"))
-    monkeypatch.setattr(indexer, "_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(entries, "_COMMAND", (sys.executable, "-c", "import time; time.sleep(600)"))
+    monkeypatch.setattr(entries, "_ANSWER_SECONDS", 0.2)
     load(index, documents)
     index.flush()
     assert all(index.has_document(document) for document in documents)
-    assert index._layers._base.indexer is None
+    assert worker(index)._process is None
 
 
 def test_text_that_cannot_be_encoded_keeps_only_its_own_document_out(
@@ -194,63 +182,54 @@ def test_text_that_cannot_be_encoded_keeps_only_its_own_document_out(
     load(index, [*documents[:160], bad, *documents[160:200]])
     index.flush()
     assert all(index.has_document(document) for document in documents[:200])
-    assert is_running(process_of(index).pid)
+    assert worker(index).is_useful
 
 
 def test_the_process_ends_when_there_is_no_work(
     index: SearchIndex, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    short = (
+        "from explorer.server.search import entries; entries._IDLE_SECONDS = 0.2; entries.main()"
+    )
+    monkeypatch.setattr(entries, "_COMMAND", (sys.executable, "-c", short))
     load(index, documents[:200])
     index.flush()
-    process = process_of(index)
-    monkeypatch.setattr(layers, "_IDLE_SECONDS", 0.0)
-    index.apply(230, documents[200:220])
-    index.flush()
-    # Not every change in the log changes a document.
-    index.apply(231, ())
-    wait_until(lambda: not is_running(process.pid))
-    load(index, documents[220:], 241)
+    process = worker(index)._process
+    assert process is not None
+    assert process.wait(30) == 0
+    load(index, documents[200:], 201)
     index.flush()
     assert all(index.has_document(document) for document in documents)
 
 
-def test_the_process_ends_with_a_service_that_is_killed_and_the_next_one_goes_on(
-    tmp_path: Path, registry: Registry
-) -> None:
+def test_the_process_ends_with_a_service_that_is_killed() -> None:
     program = """
 import sys, time
-from pathlib import Path
 from explorer.metadata import Urn, load_registry
 from explorer.server.search.document import build_document
-from explorer.server.search.indexer import IndexChange
+from explorer.server.search.entries import EntryWorker
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.layers import DiskIndex
+from explorer.server.search.terms import Terms
 registry = load_registry()
-index = DiskIndex(Path(sys.argv[1]), Vocabulary(registry), None)
-index.hand_over()
-documents = [
-    build_document(registry, Urn.dataset("hive", f"name_{at}", "PROD"), {}) for at in range(2_000)
-]
-index.put([IndexChange(document.urn, document) for document in documents[:10]])
-index.commit(10)
-index.put([IndexChange(document.urn, document) for document in documents[10:]])
-print(index.indexer.pid, flush=True)
+vocabulary = Vocabulary(registry)
+worker = EntryWorker(Terms(vocabulary), vocabulary)
+worker._off_until = 0.0
+made = worker.make([build_document(registry, Urn.dataset("hive", "a", "PROD"), {})])
+print(worker._process.pid, len(made), flush=True)
 time.sleep(600)
 """
     with subprocess.Popen(
-        (sys.executable, "-c", program, str(tmp_path / "index")), stdout=subprocess.PIPE, text=True
+        (sys.executable, "-c", program), stdout=subprocess.PIPE, text=True
     ) as service:
         assert service.stdout is not None
-        pid = int(service.stdout.readline())
-        assert is_running(pid)
+        pid, made = map(int, service.stdout.readline().split())
+        assert made == 1
+        os.kill(pid, 0)
         service.kill()
-    index = SearchIndex(tmp_path / "index", registry)
-    try:
-        assert not is_running(pid)
-        assert index.committed_offset == 10
-        assert len(list(index.urns())) == 10
-    finally:
-        index.close()
+    deadline = time.monotonic() + 60
+    while is_running(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_an_interrupt_at_the_terminal_does_not_reach_the_process(
@@ -258,14 +237,9 @@ def test_an_interrupt_at_the_terminal_does_not_reach_the_process(
 ) -> None:
     load(index, documents[:200])
     index.flush()
-    assert os.getpgid(process_of(index).pid) != os.getpgrp()
-
-
-def wait_until(is_met: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_met():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    process = worker(index)._process
+    assert process is not None
+    assert os.getpgid(process.pid) != os.getpgrp()
 
 
 def is_running(pid: int) -> bool:
