@@ -37,15 +37,18 @@ with these methods, select it in `data_directory.open_catalog`, and name it in `
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from explorer.query.filters import Filter
-from explorer.server.search.columns import SearchedTables
 from explorer.server.search.document import Document, FolderListing, FolderQuery
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.meaning import MeaningIndex
 from explorer.server.search.query import FoundPage, How, NameCompletion, SearchQuery
 from explorer.server.search.relevance import ResolvedSearch
+
+if TYPE_CHECKING:
+    # The process that makes entries imports this package, and is to be small.
+    from explorer.server.search.columns import SearchedTables
+    from explorer.server.search.meaning import MeaningIndex
 
 IS_RENEWED = "the search index is being rebuilt; try again in a moment"
 """The default reason that searches are given while the index is suspended."""
@@ -62,7 +65,7 @@ class SearchEngine(Protocol):
     on_damage: Callable[[], None] | None
     before_read: Callable[[], object]
     is_suspended: bool
-    meaning: MeaningIndex | None
+    meaning: "MeaningIndex | None"
     """By which documents are also found that mean something alike; `None` if that is off."""
 
     @property
@@ -95,7 +98,7 @@ class SearchEngine(Protocol):
         Raises as `search`.
         """
 
-    def find_tables(self, query: SearchQuery, most: int) -> SearchedTables:
+    def find_tables(self, query: SearchQuery, most: int) -> "SearchedTables":
         """Return the first datasets of a search, of which `columns.rank_columns` makes a page of
         columns. Raises as `search`.
         """

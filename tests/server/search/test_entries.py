@@ -202,6 +202,13 @@ def test_the_process_ends_when_there_is_no_work(
     assert all(index.has_document(document) for document in documents)
 
 
+def test_the_process_prints_nothing() -> None:
+    done = subprocess.run(
+        entries._COMMAND, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=120
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
 def test_the_process_ends_with_a_service_that_is_killed() -> None:
     program = """
 import sys, time
