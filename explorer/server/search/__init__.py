@@ -58,8 +58,8 @@ class SearchEngine(Protocol):
     """A search engine: finds entities by text, filters and prefixes of names. Thread-safe.
 
     `on_damage` is called when the index is found to be damaged, in any thread, and not again until
-    `resume`; it must return at once. Every method that reads calls `before_read` before it reads
-    and raises what that raises, and raises `Busy` while the engine `is_suspended`.
+    `resume`; it must return at once. Every method that reads calls `before_read` first and lets its
+    errors through, and raises `Busy` while the engine `is_suspended`.
     """
 
     on_damage: Callable[[], None] | None
@@ -93,15 +93,14 @@ class SearchEngine(Protocol):
         """
 
     def document(self, urn: str) -> Document | None:
-        """Return the document that the index holds of an entity, committed or not, or `None`.
+        """Return the document of an entity in the index, committed or not, or `None`.
 
         Raises as `search`.
         """
 
     def find_tables(self, query: SearchQuery, most: int) -> "SearchedTables":
-        """Return the first datasets of a search, of which `columns.rank_columns` makes a page of
-        columns. Raises as `search`.
-        """
+        """Return the first `most` datasets that a search finds, for `columns.rank_columns`. Raises
+        the errors of `search`."""
 
     def find_urns(self, query: SearchQuery) -> set[str]:
         """Return the URNs of all entities that a query finds, on all its pages.
@@ -110,7 +109,7 @@ class SearchEngine(Protocol):
         """
 
     def matching(self, urns: Sequence[str], searches: Sequence[ResolvedSearch]) -> list[set[str]]:
-        """Return for each search which of the URNs it finds.
+        """Return for each search those of the URNs that it finds.
 
         About 30 µs per URN. Raises as `search`.
         """
@@ -131,7 +130,7 @@ class SearchEngine(Protocol):
         """
 
     def names(self, types: Sequence[str], how: How, text: str) -> tuple[str, ...]:
-        """Return the URNs of the entities whose name compares with a text as `how` says.
+        """Return the URNs of the entities whose name matches a text by the comparison `how`.
 
         A name equals the text, begins with it, ends in it or contains it; only entities of these
         types are searched. Where names are compared for equality, people and groups are found by
@@ -173,7 +172,7 @@ class SearchEngine(Protocol):
         """Return how many entities exist, of some types or of all, without removed ones."""
 
     def has_document(self, document: Document) -> bool:
-        """Return whether exactly this document, and no second one, is held under its URN.
+        """Return whether the index has exactly this document, and no other, under its URN.
 
         About 0.2 ms. Raises as `search`.
         """
@@ -201,7 +200,7 @@ class SearchEngine(Protocol):
         """
 
     def resume(self) -> None:
-        """Allow searches again; the index is complete."""
+        """Allow searches again. To be called once the index is complete."""
 
     def verify(self) -> None:
         """Verify an index that was too large to be verified when it was opened, about 1 s per GB.
@@ -214,4 +213,4 @@ class SearchEngine(Protocol):
         """Return what is wrong with the files of the index, one sentence each; see `engine`."""
 
     def close(self) -> None:
-        """Release the directory. The caller has to replay what was not flushed."""
+        """Release the directory. The caller has to apply changes again that were not flushed."""

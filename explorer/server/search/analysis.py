@@ -135,9 +135,9 @@ _SIBILANT_PLURALS = ("sses", "xes", "zes", "ches", "shes")
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Return what a folded English word has in common with its plural, its past and its -ing form:
-    `log` of `logs` and `logging`, `siz` of `size`, `sizes` and `sizing`. Not a word of its own, and
-    never shared by words that only look alike, as `customer` and `customs`."""
+    """Return the stem of a folded English word, which its plural, past and -ing form share: `log`
+    for `logs` and `logging`, `siz` for `size`, `sizes` and `sizing`. It need not be a word; words
+    that only look alike, such as `customer` and `customs`, have different stems."""
     if len(word) < 4 or not (word.isascii() and word.isalpha()):
         return word
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -152,7 +152,7 @@ def stem(word: str) -> str:
     for ending in ("ing", "ed"):
         begin = word.removesuffix(ending)
         if begin != word and len(begin) > 2 and _VOWEL.search(begin) and not word.endswith("eed"):
-            # `add` of `added` is a word, `logg` of `logging` is none.
+            # `add` of `added` is a word, `logg` of `logging` is not.
             is_doubled = len(begin) > len("add") and begin[-1] == begin[-2] not in _KEPT_DOUBLE
             word = begin[:-1] if is_doubled else begin
             break
@@ -185,10 +185,10 @@ def join_words(text: str) -> str:
 def word_line(values: Iterable[str]) -> str:
     """Return every word of the values on one line, in order.
 
-    `GAP` is between values and before wholes, which are runs that were split into several words.
-    ` users created | orders | userscreated ` has the word users if it contains ` users `, a word
-    that begins with us if it contains ` us`, and a phrase if it contains its words one after the
-    other.
+    Runs that were split into several words follow at the end, unsplit. `GAP` separates the values,
+    and precedes each unsplit run. ` users created | orders | userscreated ` has the word users if
+    it contains ` users `, a word that begins with us if it contains ` us`, and a phrase if it
+    contains its words one after the other.
     """
     text = f" {GAP} ".join([value[:MAX_TEXT] for value in values])
     if text.isascii():
@@ -326,13 +326,13 @@ def exact_urn(text: str) -> str | None:
 
 
 def identity(trait: Trait, text: str) -> str:
-    """Return the same for all values of a field that a filter does not distinguish."""
+    """Return a key that is equal for all values of a field that a filter does not distinguish."""
     urn = None if trait.prose else exact_urn(text)
     return needle(trait, text) if urn is None else urn
 
 
 def number_form(value: float) -> str:
-    """Return the form of a number in a mixed field, which no text equals."""
+    """Return the form in which a mixed field indexes a number, which differs from every text."""
     return f"{_NUMBER}{_digits(value)}"
 
 
@@ -359,7 +359,8 @@ def _digits(value: float) -> str:
 
 
 def _bound(text: str) -> str:
-    """Return a term within the maximum length; a longer one ends in a digest of the whole."""
+    """Return a term, shortened to the maximum length if it is longer; it then ends in a digest of
+    the whole."""
     if len(text) <= _LONGEST_TERM:
         return text
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
@@ -443,7 +444,7 @@ class AnalysedDocument:
 
     @cached_property
     def words(self) -> str:
-        """All lines as one. Words of different lines are not neighbours in it."""
+        """All lines joined into one, in which words of different lines are not adjacent."""
         return "".join(self.lines)
 
     @cached_property
@@ -453,7 +454,7 @@ class AnalysedDocument:
 
     @cached_property
     def facets(self) -> tuple[tuple[str, str], ...]:
-        """Every facet field with every value that it counts.
+        """All pairs of a facet field and a value that the facet counts.
 
         Structured properties are counted whether or not they are shown as facets, because that
         setting may change.
@@ -509,8 +510,8 @@ def values_of(document: Document, name: str) -> tuple[Scalar, ...]:
 
 
 def order_key(document: Document) -> str:
-    """Return the sort key among documents that match equally well: most used first, then people and
-    what only describes other entities last, then by URN.
+    """Return the sort key among documents that match equally well: most used first, minor ones
+    (`is_minor`) last, then by URN.
 
     Usage is compared in the steps of `usage_step`. The key is hexadecimal, which keeps the order
     and can be used in a query of the index.
@@ -525,7 +526,7 @@ def is_minor(document: Document) -> bool:
 
 
 def urn_in_order(key: str) -> str:
-    """Return the URN in a key of `order_key`."""
+    """Return the URN that a key from `order_key` contains."""
     return bytes.fromhex(key).decode()[2:]
 
 
@@ -576,7 +577,7 @@ _SHORTEST_ACRONYM = 3
 
 def other_names(document: Document) -> tuple[str, ...]:
     """Return the other names of a glossary term, each as one word: the first letters of a name of
-    three words or more, what stands in brackets at its end, and its custom properties `acronym`,
+    three words or more, the text in brackets at its end, and its custom properties `acronym`,
     `abbreviation`, `synonym`, `alias` and `short name`, or the plurals of these."""
     if document.entity_type != "glossaryTerm":
         return ()
@@ -613,7 +614,7 @@ def join_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def usage_step(usage: float) -> int:
-    """Return usage in doublings, log2(1 + usage) rounded down, at most 15.
+    """Return log2(1 + usage), rounded down, at most 15.
 
     So only a clear difference in usage changes the order.
     """

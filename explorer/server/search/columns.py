@@ -1,7 +1,8 @@
-"""Columns as results of their own: those of the tables that a search finds that have its words.
+"""Search for columns: finds and ranks the columns that have the words of a search, within the
+tables that the search finds.
 
-They are ranked by the measure of `loosened`, with the words of a column's name, texts, tags and
-terms, and then those of its table.
+Columns are scored like entities in `loosened`, by the words of their names, texts, tags and terms,
+and then by those of their table.
 """
 
 import re
@@ -61,7 +62,8 @@ SCHEMA_ASPECTS: Final = ("schemaMetadata", "editableSchemaMetadata")
 
 _PATHS: Final = "fieldPaths"
 _ENTRIES: Final = ("fields.*.", "editableSchemaFieldInfo.*.")
-# What a word counts that begins a longer one, and one that only the table has.
+# The part of its worth that a word has if it only begins a longer word, and if it is only in the
+# name or in other texts of the table.
 _BEGINNING: Final = 0.75
 _TABLE_NAME: Final = 0.75
 _TABLE: Final = 0.5
@@ -72,9 +74,9 @@ _MOST_VALUES: Final = 3
 class SearchedTables:
     """The first tables that a search finds, `total` in all, and the `node` that they match.
 
-    `words` say what is asked for, and `typed` are all words typed. `is_strict` is false for a text
-    with operators, of which a column need not have every word, and `is_question` true where those
-    that have most of the words are wanted too. `corrected` is the text that was searched for
+    `words` are the words that count, and `typed` all words typed. `is_strict` says whether a column
+    needs every word, which is false for a text with operators; `is_question` whether columns with
+    most of the words are wanted too. `corrected` is the corrected text, if that was searched for
     instead.
     """
 
@@ -102,8 +104,8 @@ class FoundColumn:
 
 @dataclass(frozen=True, slots=True)
 class FoundColumns:
-    """A page of columns, each beside its hit, with the number of tables that were looked through
-    and of those that the search finds."""
+    """A page of columns, in the order of the hits of `page`. `read_tables` is the number of tables
+    whose columns were examined, `tables` that of all tables that the search finds."""
 
     page: FoundPage
     columns: tuple[FoundColumn, ...]
@@ -171,10 +173,10 @@ def matched_columns(
     stored: Mapping[str, Iterable[StoredAspect]],
     vocabulary: Vocabulary,
 ) -> dict[str, tuple[str | None, ...]]:
-    """Return for each dataset among hits, by URN, of which column each matching value is: the field
-    path of the first that has it, or `None` for a value of the dataset's own.
+    """Return for each dataset among hits, by URN, the column of each matching value: the field path
+    of the first column that has the value, or `None` for a value of the dataset itself.
 
-    `stored` has the `SCHEMA_ASPECTS` of those that `has_column_text`.
+    `stored` has the `SCHEMA_ASPECTS` of the hits for which `has_column_text` is true.
     """
     searched = [
         _searched_fields(name, entries, vocabulary)
@@ -197,7 +199,7 @@ def matched_columns(
 
 
 def has_column_text(hit: SearchHit, vocabulary: Vocabulary) -> bool:
-    """Return whether a text, tag or term of a column matches in a hit."""
+    """Return whether a text, tag or term of a column is among the matching values of a hit."""
     return any(name in _column_texts(vocabulary) for name, _ in hit.matched)
 
 
@@ -206,7 +208,7 @@ def weigh_words(
     optional: OptionalWords | None,
     weigh: Callable[[OptionalWords], tuple[WeighedWord, ...]],
 ) -> tuple[WeighedWord, ...]:
-    """Return what counts of a query: its words, phrases and patterns."""
+    """Return the words, phrases and patterns of a query that count, with their weights."""
     leaves = tuple(leaf_nodes(text_query))
     phrases = tuple(leaf for leaf in leaves if isinstance(leaf, Phrase) and leaf.is_typed)
     if optional is None:
@@ -230,15 +232,15 @@ class _Line:
         self.stems = frozenset(map(stem, self.words.split()))
 
     def worth_of(self, word: WeighedWord) -> float:
-        """Return what a word is worth here; 0 if neither it nor a word that begins with it is
-        here."""
+        """Return the worth of a word in this line; 0 if the line has neither the word nor one that
+        begins with it."""
         if worth := word.worth_in(self.stems, self.words):
             return worth
         return _BEGINNING * word.worth if f" {word.word}" in self.words else 0.0
 
 
 class _TableWords:
-    """The words that a table has beside those of its columns."""
+    """The words of a table, without those of its columns."""
 
     def __init__(
         self, document: Document, columns: AbstractSet[str], vocabulary: Vocabulary
@@ -273,13 +275,13 @@ class _ColumnReader:
         stems = {part for word in words for form, _ in word.forms for part in form}
         self._stems = frozenset(stems)
         self._bonus = name_worth(words)
-        # The last letter of a stem may be none of the word's.
+        # The last letter of a stem may not be in the word: `categori` of `category`.
         self._letters = {part[:-1] or part for part in stems} | {word.word for word in words}
 
     def read(
         self, place: int, document: Document, stored: Iterable[StoredAspect]
     ) -> Iterator[_RankedColumn]:
-        """Yield the columns of a table that have a word."""
+        """Yield the columns of a table that have any of the words."""
         ingested, edited = _read_schemas(stored)
         entries = {entry["fieldPath"]: entry for entry in edited}
         # A path that is listed twice is one column.
@@ -373,7 +375,8 @@ class _ColumnReader:
                 yield from ((name, text) for text in has_word[:_MOST_VALUES])
 
     def _may_have(self, fields: Mapping[str, list[str]]) -> bool:
-        """Return whether a column may have a word: most columns do not have a letter of them."""
+        """Return whether a column may have any of the words: a cheap test that excludes most
+        columns."""
         text = "\n".join(text for texts in fields.values() for text in texts)
         if not text.isascii():
             return True
@@ -381,8 +384,8 @@ class _ColumnReader:
         return any(letters in text for letters in self._letters)
 
     def _admits(self, node: Node, fields: Mapping[str, Sequence[str]], table: Document) -> bool:
-        """Return whether a column may be one for which its table meets a condition: false if it is
-        a condition on columns that this column does not meet."""
+        """Return whether a column may meet a condition that its table meets: conditions on columns
+        are tested with this column alone."""
         match node:
             case Value(name) | ValuePattern(name):
                 is_own = name in self._names
@@ -432,7 +435,7 @@ def _searched_fields(
 
 
 def _read_schemas(stored: Iterable[StoredAspect]) -> Sequence[list[Mapping[str, Any]]]:
-    """Return the entries of `SCHEMA_ASPECTS` that have a path, of each aspect."""
+    """Return for each of the `SCHEMA_ASPECTS` its entries that have a path."""
     values = {aspect.name: orjson.loads(aspect.value) for aspect in stored}
     return [
         [

@@ -105,7 +105,7 @@ BROWSE_PATHS = "browsePathsV2"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One entity as search indexes it.
+    """The searchable data of one entity, which the index holds.
 
     `fields` has the values of every searchable field that has any, strings as stored, times as
     milliseconds since 1970 UTC; `urn`, `_entityType` and `removed` are always there. `usage` is the
@@ -181,9 +181,9 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
 class _Searched(NamedTuple):
     """The searchable fields of an entity type, prepared for `build_document`.
 
-    `aspects` has each aspect with what reads it, and its fields with what makes their values of
-    that. `has` names the derived fields that tell whether others have values. `is_described` tells
-    whether any field is a description.
+    `aspects` has for each aspect its name, the reader of its paths, and its fields, each with the
+    function that converts the values read. `has` names the derived fields that say whether other
+    fields have values. `is_described` says whether any field is a description.
     """
 
     key: str
@@ -223,8 +223,8 @@ _Convert = Callable[[Sequence[Any]], Iterable[Scalar]]
 
 
 def _path_and_conversion(field: SearchField) -> tuple[str, _Convert]:
-    """Return the path that leads to what a field is made of, and what turns that into the values of
-    the field, without blank ones."""
+    """Return the path to the data of a field within its aspect, and the function that converts the
+    data to the field's values, without blank ones."""
     if field.kind == "BROWSE_PATH_V2":
         return field.path, _folders
     convert = _numbers if field.kind in _NUMBERS else _texts

@@ -40,10 +40,10 @@ from explorer.server.search.query import (
 
 
 def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
-    """Return a function that tells whether lines from `word_line` contain a word.
+    """Return a function that tests whether lines from `word_line` contain a word.
 
-    Unless `exact`, a word that begins with it is enough. Of a word with several parts, all parts
-    have to be there, in any of the lines, or the whole.
+    Unless `exact`, a word that begins with it is enough. A word of several parts is contained if
+    all parts are, in any of the lines, or if the unsplit word is.
     """
     joined_word, parts = _needles(word, exact=exact)
     if not parts:
@@ -59,7 +59,7 @@ def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
 
 
 def like(node: Wildcard) -> Callable[[str], bool]:
-    """Return a function that tells whether a line of words has one that matches a pattern."""
+    """Return a function that tests whether any word of a line matches a pattern."""
     match = re.compile(translate(node.pattern)).match
     return lambda line: any(map(match, line.split()))
 
@@ -126,7 +126,7 @@ class Evidence:
                 for name in (*GIVEN_NAMES, "id") if leaf.field == DISPLAY else (leaf.field,):
                     self._compared.setdefault(name, []).append(leaf)
         self._stems = {leaf.text for leaf in leaves if isinstance(leaf, Stem)}
-        # The last letter of a stem may be none of the word's: `categori` of `category`.
+        # The last letter of a stem may not be in the word: `categori` of `category`.
         self._begins = tuple(text[:-1] or text for text in self._stems)
         self._searched = [
             leaf for leaf in leaves if not isinstance(leaf, Value | ValuePattern | Stem)
@@ -271,7 +271,7 @@ def _meets_any(leaves: Iterable[Value | ValuePattern], value: Scalar, trait: Tra
 
 
 def meets(leaf: Value | ValuePattern, value: Scalar, trait: Trait) -> bool:
-    """Return whether a form of a value matches."""
+    """Return whether any form of a value matches a leaf."""
     if isinstance(leaf, Value) and leaf.how == "exact":
         return isinstance(value, str) and exact_urn(value) == leaf.text
     if isinstance(value, str) and is_literal(leaf, trait):
@@ -280,6 +280,7 @@ def meets(leaf: Value | ValuePattern, value: Scalar, trait: Trait) -> bool:
 
 
 def is_literal(leaf: Value | ValuePattern, trait: Trait) -> bool:
-    """Return whether prose is compared as it is and not by its words: with a text without words."""
+    """Return whether a leaf compares prose literally instead of by words, because its text has no
+    words."""
     text = leaf.text if isinstance(leaf, Value) else "".join(leaf.texts)
     return trait.prose and bool(text) and not any(map(str.isalnum, text))

@@ -251,11 +251,13 @@ class Vocabulary:
         return tuple(field for field in candidates if field in field_names)
 
     def facet_fields(self, name: str) -> tuple[str, ...]:
-        """Return the fields whose values a facet counts: those that a filter by it uses."""
+        """Return the fields whose values a facet counts: the fields that a filter on the facet
+        uses."""
         return (name, *_ALSO.get(name, ()))
 
     def resolve(self, name: str, field_names: frozenset[str]) -> tuple[str, ...]:
-        """Do the same as `find_fields`, but raise `UnknownName` for an unknown field."""
+        """Return the known fields that a name stands for, itself first. Raises `UnknownName` if
+        there are none."""
         meant = self.find_fields(name, field_names)
         if not meant:
             raise UnknownName("searchable field", name, field_names)
@@ -299,12 +301,13 @@ class Vocabulary:
 
     @cached_property
     def derived(self) -> frozenset[str]:
-        """The names of the fields that tell whether others have values."""
+        """The names of the fields that say whether other fields have values."""
         return frozenset(name for name, trait in self.traits.items() if trait.derived)
 
     @cached_property
     def digest(self) -> str:
-        """A digest that differs if an index of one vocabulary does not fit another."""
+        """A digest of the vocabulary. An index fits only vocabularies with the digest of its
+        own."""
         parts = [f"{trait}" for _, trait in sorted(self.traits.items())]
         parts += [
             f"{entity_type} {self.weights(entity_type)} {self.naming(entity_type)} "

@@ -248,7 +248,7 @@ _MOST_NAMED = 1_000
 # Below this, counting the facets takes less time than starting another thread.
 _BIG = 5_000
 _MOST_LOOSENED = 64
-# Of a search with more results, the documents nearest in meaning are looked for among all.
+# If a search has more results, the documents nearest in meaning are looked for in the whole index.
 _FEW_TO_COMPARE = 5_000
 _NEAREST = 500
 _MOST_EXPANDED = 3
@@ -257,8 +257,9 @@ _SHORTEST_PART = 3
 
 @dataclass(frozen=True, slots=True)
 class LoosenedPlan:
-    """A search together with results that have most of its words, or mean something alike.
-    `counted` has both, `evidence` the values of the latter that match."""
+    """The additional results of a search, which have most of its words or a similar meaning, in
+    `best`. `counted` is the plan of all results together; `evidence` finds the matching values of
+    the additional ones."""
 
     best: Loosened
     counted: Plan
@@ -294,7 +295,7 @@ class SearchIndex:
         self._reason = IS_RENEWED
         self._retry_after_seconds = _RETRY_AFTER_SECONDS
         self._plans: LRUCache[ResolvedSearch, Plan] = LRUCache(_PLANS_BYTES, Plan.size_bytes)
-        # By search and version of its vectors.
+        # The keys are a search and the version of the vectors.
         self._loosened: LRUCache[tuple[ResolvedSearch, int], LoosenedPlan | None]
         self._loosened = LRUCache(_MOST_LOOSENED)
         self._planned_for = (-1, -1)
@@ -665,8 +666,8 @@ class SearchIndex:
         )
 
     def _loosen(self, plan: Plan, view: IndexSnapshot, layers: Layers) -> LoosenedPlan | None:
-        """Return the results that have most of the words of a search, or mean something alike,
-        where it is a question, or where fewer than a page have all of them."""
+        """Return the additional results, which have most of the words of a search or a similar
+        meaning, if it is a question or less than a page of results has all words; else `None`."""
         resolved, optional = plan.resolved, plan.resolved.optional
         if optional is None:
             return None
@@ -701,8 +702,8 @@ class SearchIndex:
     def _nearest(
         self, optional: OptionalWords, results: Sequence[IndexResult]
     ) -> list[tuple[str, float]]:
-        """Return the URNs of the documents that mean most nearly what was typed, each with its
-        cosine. Of few results none of them is missed."""
+        """Return the URNs of the documents nearest in meaning to the words typed, each with its
+        cosine. If there are few results, only these are compared."""
         if self.meaning is None or not self.meaning.is_ready:
             return []
         quoted = (word for phrase in optional.phrases for word in phrase.words)
@@ -710,7 +711,7 @@ class SearchIndex:
         if 0 < sum(result.total() for result in results) <= _FEW_TO_COMPARE:
             hits = (hit for result in results for hit in result.read(0, None, _FEW_TO_COMPARE))
             among = [urn_in_order(key) for key, _ in hits]
-        # The mark tells the model that the words ask for something, whatever they are.
+        # The question mark makes the model read the words as a question.
         question = f"{' '.join((*optional.words, *quoted))}?"
         return self.meaning.nearest(question, _NEAREST, among)
 

@@ -52,7 +52,7 @@ _OURS = re.compile(r"[0-9a-f]{32}\.[\w.]+|meta\.json|\.managed\.json|\.tmp\w{6}|
 
 
 class _State(msgspec.Struct):
-    """The state file of an index: which catalog it is of, and which of its changes it holds.
+    """The state file of an index: its catalog, and how much of the change log it holds.
 
     `mark` is the digest of the last row of the change log that the index holds, empty if there is
     none; `check` is the checksum of the other values.
@@ -197,8 +197,8 @@ class DiskIndex:
         return index
 
     def _describe_miscount(self, searcher: Searcher) -> str:
-        """Return a sentence if the list of segments has another number of documents than they have,
-        which the checksums do not cover; else an empty string."""
+        """Return a sentence if the list of segments, which no checksum covers, has a wrong number
+        of documents; else an empty string."""
         # The documents can be counted, because each has a value of `removed`.
         document_count = sum(
             searcher.count(
@@ -223,7 +223,8 @@ class DiskIndex:
             ) from error
 
     def _note(self, offset: int) -> bool:
-        """Write the state file, and return true; false if the mark cannot be read now.
+        """Write the state file with an offset, and return true; false if the mark cannot be read
+        now.
 
         The file then keeps its lower offset, and changes are replayed from there.
         """
@@ -276,9 +277,9 @@ def read_problems(directory: Path) -> list[str]:
 
 
 def read_progress(directory: Path) -> tuple[str, int, str] | None:
-    """Return the id of the catalog that the index in a directory is of, the offset of its change
-    log up to which the index is complete, and the digest of that row; `None` if there is no index
-    with changes, or its state file is damaged."""
+    """Return the catalog id of the index in a directory, the offset of the change log up to which
+    the index is complete, and the digest of that row; `None` if there is no index with changes, or
+    its state file is damaged."""
     try:
         state = msgspec.json.decode((directory / STATE).read_bytes(), type=_State)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -332,7 +333,7 @@ class MemoryIndex:
         self._missing[urn] = entry if len(self._missing) < _MOST_MISSING else None
 
     def take(self) -> dict[str, tantivy.Document | None]:
-        """Return what was put since the last call, to be passed to `add`."""
+        """Return the entries put since the last call, to be passed to `add`."""
         if self._has_failed:
             self._opened = self._searcher = None
             self._missing, self._has_failed = dict.fromkeys(self.documents), False
@@ -362,9 +363,9 @@ class MemoryIndex:
             raise
 
     def commit(self) -> Searcher | None:
-        """Commit, and return a snapshot of everything added, or `None` if nothing was.
+        """Commit, and return a snapshot of all added documents, or `None` if there are none.
 
-        Raises as `add`.
+        Raises the errors of `add`.
         """
         if self._opened is None or self._is_committed:
             return self._searcher
@@ -569,7 +570,7 @@ class Layers:
         return sum(memory.missing for memory in memories)
 
     def _catch_up(self) -> None:
-        """Write to disk what a bulk load added while nobody searched.
+        """Write to disk the documents that a bulk load added while nobody searched.
 
         Most of it has already been written, so this takes less time than an in-memory index of it.
         If the disk cannot be written, the in-memory index is made after all.
@@ -585,7 +586,7 @@ class Layers:
         return documents[0] if documents else None
 
     def has_document(self, document: Document) -> bool:
-        """Return whether exactly this document, and no second one, is held under its URN."""
+        """Return whether the index has exactly this document, and no other, under its URN."""
         terms = self._base.terms
         return [
             terms.as_stored(store_document) for store_document in self._read_documents(document.urn)
@@ -717,7 +718,7 @@ class Layers:
         self._note_waiting()
 
     def _write_or_requeue(self) -> None:
-        """Write what is queued; if that fails, later. `_writing` is held."""
+        """Write the queued changes, or queue them again if that fails. `_writing` is held."""
         try:
             self._write_queued()
         except Unusable as error:
@@ -837,8 +838,8 @@ class Layers:
                 self._on_failure()
 
     def _next_work(self) -> Callable[[], None] | None:
-        """Wait until a drain is due or changes are to be written, and return what does it; return
-        `None` when the index is closing."""
+        """Wait until a drain is due or changes have to be written, and return the function for
+        that; return `None` when the index is closing."""
         with self._changed:
             while not self._is_closing:
                 due_in = self._due_in_seconds()

@@ -1,12 +1,13 @@
-"""Results that have most of the words of a text, or mean something alike, where few have all of
-them.
+"""Additional results for a search with few results: documents that have most of the words, or a
+similar meaning.
 
-A word counts by how rare it is, and more in a name than elsewhere; how often a document has it does
-not count. An entity whose name consists of words of the text gains as much as by one of them.
+A word counts the more the rarer it is, and more in a name than elsewhere; its frequency within a
+document does not count. If the name of an entity consists of words of the text, that counts like
+one more word.
 
-What means something alike is ranked together with these by reciprocal rank: each of the two orders
-gives a document 1 / (`_RANKS_ADDED` + its rank), that by words as much of it as the document has of
-the words.
+Documents found by words and by meaning are merged by reciprocal rank: each of the two orders gives
+a document 1 / (`_RANKS_ADDED` + its rank), which the order by words multiplies by the share of the
+words that the document has.
 """
 
 import math
@@ -35,24 +36,24 @@ from explorer.server.search.query import Node, OptionalWords, Phrase, Stem, Wild
 from explorer.server.search.result import FoundDocument, IndexResult
 from explorer.server.search.terms import Terms, all_but, both, either
 
-# Results are loosened where fewer match everything.
+# If fewer results match everything, others are added.
 FULL_PAGE = 20
 MOST_LOOSENED = 100
-# So many documents are compared by their names too.
+# The number of documents whose names are compared too.
 _MOST_COMPARED = 150
 NAME_WEIGHT = 1.5
 _STRONG_WEIGHT = 1.25
 _MINOR = 0.7
 # A document with less than this part of the best score is left out.
 LEAST = 0.25
-# What means something alike: the angle to the nearest has a cosine of at least `_LEAST_COSINE`, of
-# the others at least `_LEAST_OF_NEAREST` of that.
+# Documents count as similar in meaning if the cosine of the nearest is at least `_LEAST_COSINE`,
+# and that of each other one at least `_LEAST_OF_NEAREST` of the cosine of the nearest.
 _MOST_ALIKE = 20
 _READ_AT_ONCE = 30
 _LEAST_COSINE = 0.3
 _LEAST_OF_NEAREST = 0.5
 _RANKS_ADDED = 5
-# What a word counts that is only spelt nearly like the one that was typed.
+# The part of its worth that a word has if it is only spelt nearly like the word typed.
 _NEAREST = 0.5
 _SHORTEST_PREFIX = 3
 _MOST_WITH_PREFIX = 50
@@ -60,16 +61,17 @@ _MOST_WITH_PREFIX = 50
 
 @dataclass(frozen=True, slots=True)
 class WeighedWord:
-    """A word that counts, or a phrase in quotes or a pattern, which is `exact`. `forms` are its
-    alternatives, each the stems that a document has then, and how much having them is worth."""
+    """A word, phrase or pattern of a search with its weight; `exact` is the phrase or pattern.
+    `forms` are the alternatives of a word: the stems that a document has to have, and what they are
+    worth."""
 
     word: str
     forms: tuple[tuple[frozenset[str], float], ...]
     exact: Phrase | Wildcard | None = None
 
     def worth_in(self, stems: frozenset[str], line: str) -> float:
-        """Return what having the word is worth to a document with these stems, and these words in a
-        line; 0 if it does not have it."""
+        """Return the worth of the word for a document with these stems and this line of words; 0 if
+        the document lacks the word."""
         match self.exact:
             case Phrase(words, joined_words):
                 texts = (f" {' '.join(text)} " for text in (words, joined_words))
@@ -80,15 +82,15 @@ class WeighedWord:
 
     @property
     def worth(self) -> float:
-        """What having the word is worth at most; 0 if no document has it."""
+        """The highest worth of the word for a document; 0 if no document has it."""
         return max((worth for _, worth in self.forms), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Loosened:
-    """The documents that have most of the words, or mean something alike, best first. `scores` is
-    in the same order, and `shares` say about how much of the words each has, from 0 to 1. `alike`
-    has the URNs of the documents that mean something alike."""
+    """The documents that have most of the words, or a similar meaning, best first. `scores`, by
+    URN, and `shares` are in the same order; a share, from 0 to 1, is roughly how much of the words
+    the document has. `alike` has the URNs of the documents with a similar meaning."""
 
     words: tuple[WeighedWord, ...]
     documents: tuple[FoundDocument, ...]
@@ -173,9 +175,9 @@ def weigh(
     expand: Callable[[str], Sequence[Node]],
     nearest: Callable[[str], str | None],
 ) -> tuple[WeighedWord, ...]:
-    """Return the words of a text that count, with their forms in the catalog: words of one stem,
-    the word joined with a neighbour, what it can be expanded to, else words that begin with it,
-    else the `nearest` one, which is spelt nearly like it."""
+    """Return the words of a text that count, with their forms in the catalog: words of the same
+    stem, the word joined with its neighbour, and the expansions from `expand`; else words that
+    begin with it; else the word spelt most like it, from `nearest`."""
     words = optional.weighed
     forms: dict[str, dict[frozenset[str], float]] = {word: {} for word in words}
 
@@ -252,9 +254,9 @@ def add_alike(
     results: Sequence[IndexResult],
     step: int,
 ) -> Loosened | None:
-    """Return the documents that have most of the words together with those that mean something
-    alike: the `nearest` of the results' documents, each with its cosine; `None` if there are none.
-    """
+    """Return the documents that have most of the words merged with those that have a similar
+    meaning; `None` if there are none. `nearest` has the URNs of documents near in meaning, each
+    with its cosine."""
     documents: dict[str, FoundDocument] = {}
     near: list[tuple[str, float]] = []
     for begin in range(0, len(nearest), _READ_AT_ONCE):
@@ -290,7 +292,7 @@ def add_alike(
 def _find_documents(
     urns: Sequence[str], results: Sequence[IndexResult], step: int
 ) -> dict[str, FoundDocument]:
-    """Return those of the documents that are in the results, by URN."""
+    """Return, by URN, those documents that are in the results."""
     documents: dict[str, FoundDocument] = {}
     for part, result in enumerate(results):
         for address in result.addresses(urns):
@@ -316,7 +318,8 @@ def _query(word: WeighedWord, terms: Terms) -> tantivy.Query:
 
 
 def _form_query(stems: frozenset[str], worth: float, terms: Terms) -> tantivy.Query:
-    """Return the query for documents that have all of the stems, better ones in names."""
+    """Return the query for documents that have all of the stems; it scores those in names
+    higher."""
 
     def scored(worth: float, rank: int | None) -> tantivy.Query:
         marks = (terms.stem_mark(stem, rank) for stem in sorted(stems))
@@ -329,13 +332,14 @@ def _form_query(stems: frozenset[str], worth: float, terms: Terms) -> tantivy.Qu
 
 
 def name_worth(words: Sequence[WeighedWord]) -> float:
-    """Return what a name that consists of the words is worth: as much as one of them."""
+    """Return the worth of a name that consists of the words: the average worth of a word."""
     worths = [word.worth for word in words if word.forms]
     return sum(worths) / max(1, len(worths))
 
 
 def named_by(names: Iterable[str], stems: AbstractSet[str]) -> float:
-    """Return which part of the words of a name are among stems; of several names the best."""
+    """Return the share of the words of a name whose stems are among `stems`; the highest of several
+    names."""
     best = 0.0
     for name in names:
         parts = {stem_of(part) for run in chunks(name.rpartition(".")[2]) for part in split(run)}

@@ -1,4 +1,4 @@
-"""Entities by what their texts mean: a vector for each, and those nearest to a question.
+"""Search by meaning: a vector for the text of each entity, and the entities nearest to a question.
 
 Vectors are derived data, as the search index is. A thread makes them in the background, from the
 documents of the index that changed according to the change log, and keeps them in a database file
@@ -53,7 +53,7 @@ _AT_ONCE = 16
 _PAUSE_SECONDS = 1.0
 _RETRY_SECONDS = 5.0
 _LOWER_PRIORITY = 10
-# So many vectors whose signs are most alike are compared.
+# The number of vectors, those with the most similar signs, that are compared in full.
 _CANDIDATES = 1_000
 _ROOM = 1_024
 _MOST = 127
@@ -104,8 +104,8 @@ class VectorTable:
     def nearest(
         self, vector: "NDArray[np.float32]", count: int, among: Collection[str] | None = None
     ) -> list[tuple[str, float]]:
-        """Return the URNs of the vectors nearest to one of length 1, nearest first, each with the
-        cosine of the angle between; with `among`, only those of these URNs."""
+        """Return the URNs of the vectors nearest to a given one of length 1, nearest first, each
+        with the cosine of the angle between the two. With `among`, only these URNs are compared."""
         import numpy as np
 
         with self._lock:
@@ -121,7 +121,7 @@ class VectorTable:
             values = self._bytes[rows].astype(np.float32)
             cosines = (values @ vector) / np.maximum(np.linalg.norm(values, axis=1), 1)
             urns = [self._urns[row] for row in rows]
-        # Equals in the order of their URNs, so that pages are the same each time.
+        # Equally near ones are ordered by URN, so that pages are the same each time.
         in_order = sorted(zip(cosines.tolist(), urns, strict=True), key=lambda v: (-v[0], v[1]))
         return [(urn, cosine) for cosine, urn in in_order[:count]]
 
@@ -141,7 +141,7 @@ def pack(vector: "NDArray[np.float32]") -> bytes:
 
 
 class _Row(NamedTuple):
-    """A vector in the file, with the digest of the text that it is of."""
+    """A vector in the file, with the digest of the text from which it was made."""
 
     urn: str
     text: bytes
@@ -153,7 +153,8 @@ class _Row(NamedTuple):
         return zlib.crc32(self.vector, zlib.crc32(self.text, zlib.crc32(self.urn.encode())))
 
     def has_sum(self, checksum: object) -> bool:
-        """Return whether a row has a checksum; a damaged one may have values of any type."""
+        """Return whether a checksum is that of the row; in a damaged row, values may have any
+        type."""
         return all(map(isinstance, self, (str, bytes, bytes))) and self.sum == checksum
 
 
@@ -162,8 +163,8 @@ class MeaningIndex:
     call it."""
 
     def __init__(self, file: Path | None, source: Store | None = None) -> None:
-        """`file` is the database of the vectors; without one it is temporary. `source` is the store
-        of the catalog that the index is of."""
+        """Prepare the index; `start` begins the work. `file` is the database of the vectors, or
+        `None` for a temporary one; `source` is the store of the catalog."""
         self._file = file
         self._source = source
         self._database: sqlite3.Connection | None = None
@@ -191,8 +192,9 @@ class MeaningIndex:
     def start(
         self, read: Callable[[str], Document | None], urns: Callable[[], Iterable[str]]
     ) -> None:
-        """Make the vectors of an index in the background. `read` returns one of its documents, and
-        `urns` those of all; both may raise `CatalogError`, and are called again later."""
+        """Start to make the vectors of a search index in the background. `read` returns the
+        document of a URN, and `urns` the URNs of all documents; if they raise `CatalogError`, they
+        are called again later."""
         self._read, self._list = read, urns
         self._thread = threading.Thread(target=self._serve, name="search-meaning", daemon=True)
         self._thread.start()
@@ -206,12 +208,12 @@ class MeaningIndex:
 
     @property
     def is_building(self) -> bool:
-        """Whether the vectors are made for the first time, and some are."""
+        """Whether the vectors are being made for the first time, and some of them exist."""
         return not self.is_ready and bool(self._table)
 
     def describe(self) -> dict[str, Any]:
-        """Return whether documents are found by meaning: `on`, `preparing` or `failed`, how many
-        have a vector, and of how many the text may have changed."""
+        """Return the state of the search by meaning, `on`, `preparing` or `failed`, and the numbers
+        of documents that have a vector and of those whose text may have changed."""
         state = "failed" if self._has_failed else "on" if self.is_ready else "preparing"
         vectors = 0 if self._table is None else len(self._table)
         with self._lock:
@@ -221,8 +223,8 @@ class MeaningIndex:
     def nearest(
         self, text: str, count: int, among: Collection[str] | None = None
     ) -> list[tuple[str, float]]:
-        """Return the URNs of the documents that mean most nearly what a text means, see
-        `VectorTable.nearest`; none until there is a vector for every document."""
+        """Return the URNs of the documents nearest in meaning to a text, see `VectorTable.nearest`;
+        none until there is a vector for every document."""
         if not self.is_ready or self._model is None or self._table is None:
             return []
         return self._table.nearest(self._model.embed(text), count, among)
@@ -299,8 +301,8 @@ class MeaningIndex:
             self._settle(self._database)
 
     def _open(self, database: sqlite3.Connection, model: TextModel) -> None:
-        """Read the vectors of the file, and note what they lack. One of another catalog or model is
-        emptied."""
+        """Read the vectors of the file, and note the documents that changed since. A file of
+        another catalog or model is emptied."""
         catalog = "" if self._source is None else self._source.catalog_id()
         state = catalog, model.id
         if database.execute("SELECT catalog, model FROM state").fetchone() != state:
@@ -327,14 +329,16 @@ class MeaningIndex:
         self._is_listed = True
 
     def _take(self) -> list[str]:
-        """Return some of the documents that changed; none when this is closing."""
+        """Return the URNs of some documents that changed, and remove them from the waiting ones;
+        none when the index is closing."""
         with self._lock:
             self._taken = [] if self._is_closing else list(islice(self._changed, _AT_ONCE))
             self._changed.difference_update(self._taken)
             return self._taken
 
     def _update(self, urns: Sequence[str], database: sqlite3.Connection, model: TextModel) -> None:
-        """Make the vectors of documents whose text is another, and remove those of others."""
+        """Make the vectors of documents whose text changed, and remove those of documents without a
+        text."""
         digests = dict(
             database.execute(
                 "SELECT urn, text FROM json_each(?) JOIN vectors ON urn = value",
@@ -372,7 +376,8 @@ class MeaningIndex:
         self.version += self.is_ready
 
     def _settle(self, database: sqlite3.Connection) -> None:
-        """Note in the file how far the vectors are complete."""
+        """Mark the vectors as ready, and store in the file the offset of the change log that they
+        reach."""
         with self._lock:
             offset = 0 if self._changed else self._seen
         if not self.is_ready:
@@ -385,12 +390,12 @@ class MeaningIndex:
 
 
 def _fits(source: Store, offset: int, mark: str | None) -> bool:
-    """Return whether vectors are of a catalog, and all changes since are in its log."""
+    """Return whether vectors belong to a catalog, and its log still has all changes since."""
     has_changes = mark is not None and offset >= source.log_bounds().floor
     return has_changes and log_mark(source, offset) == mark
 
 
 def _lower_priority() -> None:
-    """Let all other threads go first, where the system can tell threads apart."""
+    """Lower the priority of this thread, if the system has priorities of threads."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWER_PRIORITY)

@@ -55,7 +55,8 @@ from explorer.server.search.stop_words import stop_words
 
 
 def comparison_node(trait: Trait, how: How, text: str, names: "Names | None" = None) -> Node:
-    """Return the node for documents with a value of a field that compares with a text.
+    """Return the node for documents with a value of a field that matches a text by the comparison
+    `how`.
 
     With `names`, a value that refers to an entity also matches by the name of that entity.
     """
@@ -237,7 +238,7 @@ def parse(
     """Return the query node for a search text, and which of its words are optional. Never raises.
 
     `field_names` are the fields that can be searched; `names` finds entities by name, for values
-    that refer to an entity by its name; `expand` returns what a word is another name of.
+    that refer to an entity by its name; `expand` returns the nodes of which a word is another name.
     """
 
     def is_field(name: str) -> bool:
@@ -278,8 +279,8 @@ def typed_words(text: str, *, named: bool) -> Node:
 
 
 def _end_of_urn(text: str) -> str | None:
-    """Return the names in a text that is the end of a longer URN, `hdfs,logs,PROD` of
-    `urn:li:dataPlatform:hdfs,logs,PROD`; `None` for any other URN."""
+    """Return the part after the entity type if a text is the end of a longer URN: `hdfs,logs,PROD`
+    for `urn:li:dataPlatform:hdfs,logs,PROD`; `None` for any other URN."""
     key = text.split(":", 3)[-1]
     return key if "," in key and not key.startswith("(") else None
 
@@ -475,7 +476,7 @@ class _QueryParser:
         return phrase
 
     def _in_its_case(self, urn: str) -> str:
-        """Return a URN with its entity type as the registry writes it."""
+        """Return a URN with its entity type in the registry's spelling."""
         entity_type, colon, key = urn.removeprefix("urn:li:").partition(":")
         types = self._vocabulary.registry.entities
         if colon and entity_type not in types:
@@ -484,8 +485,8 @@ class _QueryParser:
         return f"urn:li:{entity_type}{colon}{key}"
 
     def _word(self, parts: tuple[str, ...]) -> Node:
-        """Return the node for a word. Unless it is negated, words of its stem or that of its
-        singular match too, and what it is another name of."""
+        """Return the node for a word. Unless it is negated, words with its stem or that of its
+        singular match too, and so does anything of which it is another name."""
         word = Word(parts)
         if self._is_negated:
             return word
@@ -521,13 +522,13 @@ class _QueryParser:
             if "?" in token.text and "*" not in text:
                 return any_of((all_of(tuple(nodes)), _phrase(map(split, chunks(token.text)))))
             return all_of(tuple(nodes))
-        # `***` is as good as `*`.
+        # `***` means the same as `*`.
         is_any = "*" in text and set(text) <= {"*", "?"}
         return EVERYTHING if is_any and self._wordless else self._wordless
 
 
 def _phrase(words_in_parts: Iterable[tuple[str, ...]]) -> Phrase:
-    """Return the node for words next to each other, each in its parts."""
+    """Return the node for adjacent words, each given as its parts."""
     words = tuple(words_in_parts)
     parts = tuple(part for word in words for part in word)
     return Phrase(parts, tuple(Word(word).text for word in words))

@@ -29,7 +29,7 @@ class SearchQuery:
     all types. The page is at most `count` entities from position `start` on. Removed entities are
     excluded unless `include_removed` is set or the filter has a criterion on `removed`.
 
-    With `loosens`, entities that have most of the words follow where few have all, or where the
+    With `loosens`, entities that have most of the words are added if few have all of them or the
     text is a question.
 
     `also_counted` names structured-property fields to be counted as facets even if their settings
@@ -57,11 +57,12 @@ class SearchQuery:
 class SearchHit:
     """An entity that a search found.
 
-    `lacks` are the words typed that it does not have, if it was found by most of them; it was found
-    `by_meaning` if it has none. `score` is higher for better matches; scores of different queries
-    cannot be compared. `matched` has fields with values that match the query, highest weight first,
-    and `weights` the weight of each. `reason` explains in words the rank of an entity in a search
-    by words. `use` is the part of the score that comes from usage, below 1.
+    `lacks` are the words typed that the entity does not have, if it was found by most of them;
+    `by_meaning` is true if it has none of them and was found by its meaning. `score` is higher for
+    better matches; scores of different queries cannot be compared. `matched` has fields with values
+    that match the query, highest weight first, and `weights` the weight of each. `reason` explains
+    in words the rank of an entity in a search by words. `use` is the part of the score that comes
+    from usage, below 1.
     """
 
     urn: str
@@ -90,14 +91,14 @@ class FacetCounts:
 
 @dataclass(frozen=True, slots=True)
 class FoundPage:
-    """A page of the `total` entities found, in order, with the facets that any of them has.
+    """A page of the `total` entities found, in order, with the facets of all of them.
 
     `corrected` is the text that was searched for instead, if the text had a word that occurs
-    nowhere. `complete` is the number of those that match everything, if others follow that match
-    most of the words of the text, which are `words` then, or with `by_meaning` mean something
-    alike. `last` is the key of the last entity of a
-    sorted search, for `after` of the next page. It stays valid while entities are added and
-    removed: an entity that exists throughout is returned exactly once.
+    nowhere. If entities follow that match only most of the words of the text or, with `by_meaning`,
+    have a similar meaning, `complete` is the number of entities that match everything, and `words`
+    are the words. `last` is the key of the last entity of a sorted search, for `after` of the next
+    page. It stays valid while entities are added and removed: an entity that exists throughout is
+    returned exactly once.
     """
 
     total: int
@@ -199,7 +200,7 @@ class PointedAt:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Matches documents with a value of a field that compares with a folded text as `how` says.
+    """Matches documents with a value of a field that matches a folded text by the comparison `how`.
 
     With `words`, the text is whole consecutive words of prose; with `exact`, it is a whole URN, not
     folded (`analysis.exact_urn`).
@@ -242,7 +243,8 @@ class ValuePattern:
         return _expression(self.texts, self.gaps).fullmatch(text) is not None
 
     def conditions(self) -> "tuple[Node, ...]":
-        """Return nodes for what every matching value has, in any order: the texts, or anything."""
+        """Return nodes that every matching value meets: one for each text of the pattern, in any
+        order, or one for any value."""
         first, *inner, last = self.texts
         values = [Value(self.field, "infix", text) for text in dict.fromkeys(inner)]
         # The longest texts narrow the result most.
@@ -371,8 +373,8 @@ class OptionalWords:
     """The words of a text that may be missing where few documents have all of them.
 
     `required` is the rest of the text: conditions, negated words, and phrases, except those of a
-    question, which are `phrases`. `words` are the words typed; those in `weighed` say what is asked
-    for. `typed` is the number of texts between spaces that they are from.
+    question, which are `phrases`. `words` are the words typed; those in `weighed` count. `typed` is
+    the number of texts between spaces from which they come.
     """
 
     required: Node

