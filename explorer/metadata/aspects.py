@@ -38,7 +38,7 @@ class AuditStamp(Camel, frozen=True):
 
     @property
     def at(self) -> datetime | None:
-        """`time` as an aware UTC moment; nothing outside the years 1 to 9999."""
+        """`time` as an aware UTC datetime, or `None` outside the years 1 to 9999."""
         return moment_of(self.time)
 
 
@@ -50,7 +50,7 @@ class ChangeStamps(Camel, frozen=True):
 
 
 class DataPlatformInstance(Camel, frozen=True):
-    """The platform an entity lives on, as a URN, and which instance of it."""
+    """The URNs of the platform of an entity, and of the instance of the platform."""
 
     platform: str = ""
     instance: str | None = None
@@ -128,7 +128,7 @@ class DeprecationRecord(Camel, frozen=True):
 
 
 class SubTypes(Camel, frozen=True):
-    """What the platform calls the entity: `Table`, `View`, `Topic`."""
+    """The platform's own types of an entity, such as `Table`, `View` or `Topic`."""
 
     type_names: tuple[str, ...] = ()
 
@@ -158,8 +158,8 @@ class SchemaField(Camel, frozen=True):
 
     @property
     def type_name(self) -> str:
-        """The kind of the column in a word, `string`, `record`; of a kind the model does not
-        have, its record's short name; empty when it is not said."""
+        """The type of the column as one word, such as `string` or `record`. For a type that the
+        model lacks, the short name of its record; empty if the column has no type."""
         inner = self.type.get("type")
         for name in inner if isinstance(inner, dict) else ():
             short = str(name).rpartition(".")[2]
@@ -312,7 +312,7 @@ class ValueFrequency(Camel, frozen=True):
 
 
 class FieldProfile(Camel, frozen=True):
-    """What profiling measured of one column."""
+    """The profile of one column: counts, shares and summaries of its values."""
 
     field_path: str = ""
     unique_count: int | None = None
@@ -328,7 +328,8 @@ class FieldProfile(Camel, frozen=True):
     distinct_value_frequencies: tuple[ValueFrequency, ...] | None = None
 
     def number(self, summary: Summary) -> float | None:
-        """A summary as a number; nothing for one that is no finite number, `N/A` or a date."""
+        """Return a summary as a number, or `None` if it is not a finite number, such as `N/A` or a
+        date."""
         return read_measurement(getattr(self, summary))
 
 
@@ -340,7 +341,7 @@ class PartitionSpec(Camel, frozen=True):
 
 
 class DatasetProfile(Camel, frozen=True):
-    """What profiling measured of a dataset, or of a part of it, at `timestamp_millis`."""
+    """The profile of a dataset, or of a part of it, measured at `timestamp_millis`."""
 
     timestamp_millis: int = 0
     row_count: int | None = None
@@ -351,7 +352,7 @@ class DatasetProfile(Camel, frozen=True):
 
     @property
     def scope(self) -> Scope:
-        """What of the dataset was measured."""
+        """The scope of the profile: how much of the dataset it covers."""
         spec = self.partition_spec or PartitionSpec()
         return scope_of(spec.type, spec.partition)
 
@@ -363,7 +364,7 @@ class DatasetProfile(Camel, frozen=True):
 
     @property
     def at(self) -> datetime | None:
-        """When it was measured, as an aware UTC datetime."""
+        """The time of the profile, as an aware UTC datetime."""
         return moment_of(self.timestamp_millis)
 
 
@@ -381,7 +382,7 @@ class Operation(Camel, frozen=True):
 
     @property
     def at(self) -> datetime | None:
-        """When it was reported, as an aware UTC datetime."""
+        """The time of the report, as an aware UTC datetime."""
         return moment_of(self.timestamp_millis)
 
 
@@ -421,7 +422,7 @@ class CorpUserInfo(Camel, frozen=True):
 
 
 class CorpUserEditableInfo(Camel, frozen=True):
-    """What a user has entered about themselves."""
+    """The information that a user has entered about themselves."""
 
     display_name: str | None = None
     about_me: str | None = None
@@ -464,7 +465,7 @@ class ChartInfo(Camel, frozen=True):
 
     @property
     def input_urns(self) -> tuple[str, ...]:
-        """The datasets it is made from, as written."""
+        """The URNs of the datasets from which the chart is made, unparsed."""
         return tuple(urn for member in self.inputs or () for urn in member.values())
 
 
@@ -537,8 +538,8 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 
 def aspect_of(record: type[msgspec.Struct]) -> str:
-    """Return the name of a record's aspect. Raises `InvalidInput` for a record that is only part of
-    one."""
+    """Return the name of the aspect that a record class types. Raises `InvalidInput` for a record
+    that is only part of an aspect."""
     try:
         return _NAMES[record]
     except KeyError:
@@ -551,7 +552,7 @@ def aspect_of(record: type[msgspec.Struct]) -> str:
 def read_aspect(value: Any, record: type[_T]) -> _T:
     """Convert a raw value to its typed record; nulls count as absent.
 
-    Raises `ServerFault` naming the place if the value does not fit the record.
+    Raises `ServerFault`, which names the place in the value, if the value does not fit the record.
     """
     try:
         return msgspec.convert(value, record, strict=False)
@@ -644,8 +645,8 @@ def _part(value: _Value, name: str) -> _Value:
 
 
 def run_summary(event: _Value) -> dict[str, Any]:
-    """Return the changes that a run makes to `assertionRunSummary`: the new status and its time.
-    Empty if the result is of no known type."""
+    """Return the fields of `assertionRunSummary` that a run sets: the new status and its time.
+    Empty if the type of the result is unknown."""
     result = (event.get("result") or {}).get("type")
     if result not in _STATUSES:
         return {}

@@ -1,4 +1,4 @@
-"""Browse paths: folders in which browsing finds an entity, stored or suggested by its URN."""
+"""Browse paths: the folders in which an entity is browsed, stored or derived from its URN."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,8 @@ from typing import Any, Final
 from explorer.metadata.urn import Urn
 
 PATH_ASPECTS: Final = ("browsePaths", "browsePathsV2", "glossaryTermInfo")
-"""The aspects that say in which folders an entity is."""
+"""The aspects that contain the folders of an entity.
+"""
 
 _FOLDER: Final = re.compile(r"(?:\\/|[^/])+")
 _WORDS: Final = re.compile(r"\w+")
@@ -20,7 +21,8 @@ def split_path(path: str) -> tuple[str, ...]:
 
 
 def join_path(folders: Iterable[str]) -> str:
-    """Return the path that `split_path` splits into these folders."""
+    """Return folders joined into a path, with slashes in their names escaped; the inverse of
+    `split_path`."""
     return "".join(f"/{_escape(folder)}" for folder in folders)
 
 
@@ -36,8 +38,8 @@ def _escape(folder: str) -> str:
 def suggested_path(urn: Urn, delimiter: str, group: str | None = None) -> tuple[str, ...]:
     """Return the path derived from a URN, in lower case; empty (the root) if there is none.
 
-    `delimiter` separates the parts of dataset names; `group` is the URN of the group that a
-    glossary term is in, wherever it was when its URN was made.
+    `delimiter` separates the parts of dataset names; `group` is the URN of the group that contains
+    a glossary term now, whatever the term's own URN says.
     """
     match urn.entity_type, urn.parts:
         case (("dataset" | "mlModel" | "mlModelGroup"), (_, name, origin)):
@@ -57,8 +59,8 @@ def suggested_path(urn: Urn, delimiter: str, group: str | None = None) -> tuple[
 
 
 def stored_paths(urn: Urn, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the paths of an entity that its `browsePaths` has; none if a source sent only the
-    newer aspect, in place of which servers store the path that the URN suggests."""
+    """Return the paths in the `browsePaths` of an entity; none if a source sent only the newer
+    aspect, for which servers store the path derived from the URN."""
     paths = _listed(values, "browsePaths", "paths")
     texts = tuple(path for path in paths if isinstance(path, str) and split_path(path))
     if len(texts) == 1 and (newer_folders(values) or group_of(values)):
@@ -69,14 +71,14 @@ def stored_paths(urn: Urn, values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def group_of(values: Mapping[str, Any]) -> str | None:
-    """Return the URN of the group that a glossary term is in, if it is in one."""
+    """Return the URN of the group that contains a glossary term, or `None`."""
     group = (values.get("glossaryTermInfo") or {}).get("parentNode")
     return group if isinstance(group, str) and group else None
 
 
 def newer_folders(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the folders of an entity from its `browsePathsV2`, from the top. Those that stand for
-    an entity, such as a container, are its URN."""
+    """Return the folders of an entity in its `browsePathsV2`, from the top. A folder that
+    represents an entity, such as a container, is given by its URN."""
     return tuple(
         folder["id"]
         for folder in _listed(values, "browsePathsV2", "path")
@@ -90,8 +92,8 @@ def _listed(values: Mapping[str, Any], aspect: str, field: str) -> list[Any]:
 
 
 def path_texts(urn: Urn, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the paths of an entity, those stored and that of the newer aspect, with the names in
-    the URNs of entities among their folders."""
+    """Return the paths of an entity as texts: the stored ones and that of the newer aspect. Folders
+    given by URN are shown by the name in the URN."""
     newer = newer_folders(values)
     paths = stored_paths(urn, values)
     if not paths and (group := group_of(values)):

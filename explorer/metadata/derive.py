@@ -27,9 +27,9 @@ from explorer.metadata.registry import (
     SearchKind,
 )
 
-# Kinds that free text looks into unless the model says otherwise.
+# The kinds of fields that free-text search uses unless the model says otherwise.
 _QUERIED = frozenset({"TEXT", "TEXT_PARTIAL", "WORD_GRAM", "URN", "URN_PARTIAL"})
-# The kind of a searchable field that names none, by its type in Avro.
+# The kind of a searchable field whose annotation has none, by its type in Avro.
 _KINDS: Mapping[str, SearchKind] = {
     "int": "COUNT",
     "float": "DOUBLE",
@@ -94,8 +94,8 @@ class _Model:
         return {name: self._record(schema) for name, schema in self._named.items()}
 
     def aspect(self) -> Aspect:
-        """Return the aspect: its record, what is searchable and what is related in it."""
-        # By path: what an outer record says of a place takes precedence over the inner record's.
+        """Return the aspect: its record, its searchable fields and its relationships."""
+        # By path: the annotation of an outer record takes precedence over that of an inner one.
         search: dict[str, SearchField] = {}
         relationships: dict[str, Relationship] = {}
         for name, annotations, path, schema in self._walk_fields(self._root, (), ()):
@@ -113,7 +113,8 @@ class _Model:
         )
 
     def _gather(self, schema: Any, namespace: str) -> Any:
-        """Return a type with all names in full, and store each named type in `_named`."""
+        """Return a type with full names instead of short ones, and store each named type in
+        `_named`."""
         match schema:
             case str():
                 return schema if schema in _SCALARS else _full(schema, namespace)
@@ -144,8 +145,8 @@ class _Model:
     def _walk_fields(
         self, schema: Any, path: tuple[str, ...], above: tuple[str, ...]
     ) -> Iterator[tuple[str, Schema, tuple[str, ...], Any]]:
-        """Yield every field, however deep: its name, itself with its annotations, its path, its
-        type. A record inside itself is not entered again."""
+        """Yield every field, at any depth: its name, its schema with its annotations, its path and
+        its type. A record inside itself is not entered again."""
         schema = self._resolve(_bare(schema))
         match schema:
             case {"type": "array", "items": items}:
@@ -220,7 +221,7 @@ def _parts(annotation: Any) -> Iterator[tuple[str, Schema]]:
 
 
 def _join_path(path: tuple[str, ...], suffix: str, schema: Any) -> str:
-    """Return the path to the values that an annotation is about: the elements of an array."""
+    """Return the path to the values that an annotation describes; for an array, to its elements."""
     if not suffix and isinstance(schema, dict) and schema["type"] == "array":
         suffix = "/*"
     return ".".join((*path, *suffix.split("/")[1:]))
@@ -235,7 +236,7 @@ def _search_field(name: str, annotation: Schema, path: str, schema: Any) -> Sear
         path=path,
         facet=annotation.get("addToFilters", False),
         label=annotation.get("filterNameOverride", ""),
-        # Free text is compared with words, which a keyword is not cut into.
+        # Free text is compared with words, and keywords are not split into words.
         queried=kind != "KEYWORD"
         and str(annotation.get("queryByDefault", kind in _QUERIED)).lower() == "true",
         weight=annotation.get("boostScore", 1.0),
@@ -256,7 +257,8 @@ def _relationship(annotation: Schema, path: str) -> Relationship:
 
 
 def main(schemas: Path, source: str, target: Path) -> None:
-    """Derive, read back what is to be written, and write it; entities stay in their order."""
+    """Derive the registry file, check that it can be read, and write it. Entities keep the order of
+    the present file."""
     order = tuple(Registry.from_json(target.read_bytes()).entities) if target.exists() else ()
     content = msgspec.json.encode(derive(schemas, source, order))
     Registry.from_json(content)

@@ -1,5 +1,5 @@
-"""Field paths, which identify the column of a schema, and what is told of columns by them: their
-URNs, and the edges of column lineage between them.
+"""Field paths, which identify the columns of a schema; the URNs of columns, and the edges of column
+lineage.
 
 A path has one of two forms. v1 is dotted names, `address.zip`. v2 has types between the names,
 `[version=2.0].[type=struct].[type=string].zip`. A path is always sent back exactly as it was
@@ -35,7 +35,8 @@ class FieldPath:
 
     @property
     def is_key(self) -> bool:
-        """Whether the path is in the key part of its schema; only v2 paths can say so."""
+        """Whether the path is in the key part of its schema; only v2 paths contain this
+        information."""
         return "[key=true]" in self.raw.lower() if self.version == 2 else False
 
     @cached_property
@@ -58,7 +59,8 @@ class FieldPath:
         return ".".join(self.names) or self.raw
 
     def below(self, other: "FieldPath") -> str:
-        """The path without the version and the steps that it begins with like the other path."""
+        """Return the path without its version and without the first steps that it shares with the
+        other path."""
         steps, other_steps = _TOKEN.findall(self.raw), _TOKEN.findall(other.raw)
         shared = 0
         while (
@@ -145,14 +147,14 @@ class ColumnPaths:
         return cls.of(_texts([column.get("fieldPath") for column in listed]))
 
     def exact(self, path: str) -> str:
-        """Return the path as spelled in the schema, or unchanged if no single column matches."""
+        """Return a path in the schema's spelling, or unchanged if no single column matches."""
         return self.match(path) or path
 
     def match(self, path: str) -> str | None:
-        """Return the path of the only column that matches as spelled in the schema, `None` if none
-        or several match. Some sources percent-encode reserved characters or leave out the types,
-        and a path may be from before the type of a column, or the case of its name, changed. Raises
-        `InvalidInput` for what is no text."""
+        """Return the path, in the schema's spelling, of the only column that matches; `None` if
+        none or several match. Some sources percent-encode reserved characters or leave out the
+        types, and the type of a column or the case of its name may have changed since a path was
+        written. Raises `InvalidInput` for a path that is not a string."""
         if not isinstance(path, str):
             raise InvalidInput(f"give the path of a column, not {path!r:.80}")
         if path in self.paths:
@@ -168,8 +170,8 @@ _LABELS = (("globalTags", "tags"), ("glossaryTerms", "terms"))
 
 
 def written_entries(edited: Mapping[str, Any] | None) -> dict[str, bool]:
-    """Return the field paths of the entries in an `editableSchemaMetadata` aspect that hold a text
-    or labels, with whether they hold a text."""
+    """Return the field paths of the entries in an `editableSchemaMetadata` aspect that have a text
+    or labels, each with whether it has a text."""
     has_text_by_path: dict[str, bool] = {}
     for info in _objects((edited or {}).get("editableSchemaFieldInfo")):
         path, text = info.get("fieldPath"), info.get("description")
@@ -185,13 +187,13 @@ def written_entries(edited: Mapping[str, Any] | None) -> dict[str, bool]:
 
 
 def earlier_paths(columns: Iterable[str], written: Mapping[str, bool]) -> dict[str, str]:
-    """Return under which path a column was written about before its type or the case of its name
-    changed, by the column's present path.
+    """Return, by the present path of a column, the path under which its description or labels were
+    edited before its type or the case of its name changed.
 
-    `columns` are the paths in the schema, `written` is as `written_entries` returns it. An entry
-    belongs to the column that its path matches, see `ColumnPaths.match`, so to none if two columns
-    are spelled alike. It belongs to none either if another entry would belong to the same column,
-    or if that column has a text of its own as well.
+    `columns` are the paths in the schema, `written` is the result of `written_entries`. An entry
+    belongs to the column that its path matches, see `ColumnPaths.match`; so it belongs to none if
+    two columns match. It also belongs to none if another entry matches the same column, or if both
+    the column and the entry have a text.
     """
     paths = list(columns)
     lost = written.keys() - set(paths)

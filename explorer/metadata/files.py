@@ -64,7 +64,8 @@ class MetadataFile:
 
     def __init__(self, stream: io.BufferedReader, registry: Registry, *, skip: int = 0) -> None:
         self.record = -1
-        """The place of the record that the last change is of, from 0; -1 before the first."""
+        """The index of the record that contains the last change, from 0; -1 before the first.
+        """
         self._registry = registry
         self._records = _records(*decompress(stream))
         self._skip = skip
@@ -93,7 +94,7 @@ def read_file(data: bytes, registry: Registry) -> Iterator[Proposal | Refused]:
 
 
 class _Broken(str):
-    """Stands for a record that could not be extracted; its text is the reason."""
+    """A placeholder for a record that could not be extracted; its text is the reason."""
 
     __slots__ = ()
 
@@ -108,8 +109,8 @@ def _why_no_json(text: bytes | str, error: orjson.JSONDecodeError) -> str:
 
 
 class UntilDamage(io.RawIOBase):
-    """The decompressed bytes of a file, up to where it is damaged or cut off; `damage` is the error
-    then."""
+    """A stream of the decompressed bytes of a file, up to the first damage; `damage` is then the
+    error."""
 
     def __init__(self, stream: "gzip.GzipFile | io.BufferedReader") -> None:
         self._stream = stream
@@ -149,8 +150,9 @@ def decompress(stream: io.BufferedReader) -> tuple[BinaryIO, UntilDamage | None]
 
 
 class _ZstdReader(io.RawIOBase):
-    """The decompressed bytes of a file of zstd frames. Raises `EOFError` at the end of one that was
-    cut off inside a frame, as gzip does; the reader of the library takes it for a whole file."""
+    """A stream of the decompressed bytes of a file of zstd frames. Raises `EOFError` at the end of
+    a file that was cut off inside a frame, as gzip does; the reader of the library accepts such a
+    file as complete."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         from zstandard import ZstdDecompressor
@@ -184,8 +186,8 @@ class _ZstdReader(io.RawIOBase):
 
 
 def _records(stream: BinaryIO, source: UntilDamage | None) -> Iterator[bytes | str]:
-    """Return the texts of a file's records; the start of the file is read at once. Raises
-    `InvalidInput` if it is empty, damaged or not JSON."""
+    """Return an iterator over the texts of a file's records. Reads the start of the file at once,
+    and raises `InvalidInput` if the file is empty, damaged or not JSON."""
     first = _first_line(stream)
     if not first:
         raise InvalidInput(f"damaged: {_damage(source)}" if _damage(source) else _EMPTY)
@@ -206,7 +208,7 @@ def _records(stream: BinaryIO, source: UntilDamage | None) -> Iterator[bytes | s
 
 
 def _first_line(stream: BinaryIO) -> bytes:
-    """Return the first line that is not blank or, of a list without line breaks, its first
+    """Return the first line that is not blank, or, for a list without line breaks, the first
     megabyte."""
     line = stream.readline(_CHUNK).removeprefix(_BYTE_ORDER_MARK)
     while line and not line.strip():
@@ -234,7 +236,7 @@ def _with_damage(
 ) -> Iterator[bytes | str]:
     """Yield the records and, if the file turns out to be damaged, the error as the last item."""
     for record in records:
-        # A record that is broken because the file is damaged there is not told twice.
+        # A record that is broken because the file is damaged there is not reported twice.
         if not (isinstance(record, _Broken) and _damage(source)):
             yield record
     if damage := _damage(source):
@@ -402,7 +404,8 @@ _WIRE = frozenset({"entityType", "entityUrn", "changeType", "aspectName", "aspec
 
 
 def _is_wire(record: dict[str, Any], change: Proposal) -> bool:
-    """Return whether a record is what the server is sent: nothing has to be added or dropped."""
+    """Return whether a record already has the form that is sent to the server, with nothing to add
+    or drop."""
     envelope, system = record.get("aspect"), record.get("systemMetadata", {})
     return (
         record.keys() - {"systemMetadata"} == _WIRE
@@ -433,7 +436,7 @@ class _Unwrapping:
         self._known: dict[str, _Unwrap] = {}
 
     def plain(self, value: Any, expression: str) -> Any:
-        """Return a value of a type in its wire form."""
+        """Return the wire form of a value of a type."""
         return self._of(expression)(value)
 
     def _of(self, expression: str) -> _Unwrap:

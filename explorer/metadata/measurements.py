@@ -1,5 +1,5 @@
-"""What measurements are of: how much of a table a profile covers, and which windows of usage count
-the same use."""
+"""The coverage of measurements: how much of a table a profile covers, and which windows of usage
+overlap."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
@@ -26,8 +26,8 @@ _T = TypeVar("_T")
 def scope_of(kind: str | None, partition: str | None) -> Scope:
     """Return what a profile covers, by the type and the text of its `partitionSpec`.
 
-    Without one it covers the table, as with the type FULL_TABLE, whatever the text: then a sample
-    was only used to compute it.
+    Without a `partitionSpec`, or with the type FULL_TABLE, it covers the table, whatever the text:
+    a sample was then only used to compute the profile.
     """
     if kind == "FULL_TABLE" or partition is None or partition.startswith("FULL_TABLE"):
         return "table"
@@ -37,8 +37,8 @@ def scope_of(kind: str | None, partition: str | None) -> Scope:
 def comparable(
     profiles: Sequence[_T], scope: Callable[[_T], Scope], part: Callable[[_T], str]
 ) -> list[_T]:
-    """Return the profiles that tell of the same: those of the whole table or, if there are none, of
-    samples of it, or else of the partition that the last one is of."""
+    """Return the profiles that cover the same data: those of the whole table; if there are none,
+    those of samples; else those of the partition of the last profile."""
     for wide in _SCOPES:
         chosen = [profile for profile in profiles if scope(profile) == wide]
         if chosen and wide == "partition":
@@ -49,16 +49,17 @@ def comparable(
 
 
 def window_millis(unit: str | None, multiple: int | None) -> int:
-    """Return the length of a window of usage, by its `eventGranularity`; a day if it has none."""
+    """Return the length of a usage window in milliseconds, from the unit and multiple of its
+    `eventGranularity`; a day if it has none."""
     return _UNIT_MILLIS.get(unit or "DAY", _DAY_MILLIS) * max(multiple or 1, 1)
 
 
 def separate_windows(windows: Iterable[_T], span: Callable[[_T], tuple[int, int]]) -> list[_T]:
     """Return the windows of usage that can be added up, in their order.
 
-    `span` returns the start and the length of a window in milliseconds. Where windows of different
-    lengths overlap they count the same use, and only one kind is kept: days, else shorter windows,
-    the longest of them first, else longer ones.
+    `span` returns the start and the length of a window in milliseconds. Overlapping windows of
+    different lengths count the same queries, so only one of them is kept: a day first, then the
+    longest one below a day, then the shortest above.
     """
     listed = list(windows)
     spans = [span(window) for window in listed]
@@ -85,7 +86,7 @@ def _rank(length: int) -> tuple[int, int]:
 
 
 def _overlaps(covered: Sequence[tuple[int, int]], start: int, end: int) -> bool:
-    """Return whether a span overlaps one of several that are sorted and lie apart."""
+    """Return whether a span overlaps any of the covered ones, which are sorted and disjoint."""
     after = bisect_left(covered, (end, end))
     return after > 0 and covered[after - 1][1] > start
 

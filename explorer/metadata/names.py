@@ -8,7 +8,8 @@ from explorer.metadata.aspects import asserted_columns, asserted_entity
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 
-# Where names are told, best first: what a person edited, then what was ingested.
+# The aspects and fields that contain names, best first: those edited by people, then those
+# ingested.
 _TOLD = (
     ("editableDatasetProperties", "name"),
     ("editableERModelRelationshipProperties", "name"),
@@ -33,19 +34,20 @@ _TOLD = (
     ("businessAttributeInfo", "name"),
     ("metricInfo", "name"),
     ("semanticModelInfo", "name"),
-    # Their ids say nothing to people.
+    # The ids of these entities mean nothing to people.
     ("assertionInfo", "description"),
     ("incidentInfo", "title"),
     ("schemafieldInfo", "name"),
 )
 NAME_ASPECTS = tuple(dict.fromkeys(aspect for aspect, _ in _TOLD))
-"""The aspects in which names are usually told."""
+"""The aspects that usually contain names.
+"""
 _ENDINGS = ("Properties", "Info")
 _FIELDS = ("displayName", "name", "title")
 
 
 def is_name(value: object) -> bool:
-    """Return whether a value is a text that is not blank."""
+    """Return whether a value is a string that is not blank."""
     return isinstance(value, str) and bool(value.strip())
 
 
@@ -70,8 +72,8 @@ def assertion_name(info: Any) -> str:
     """Return the name that an assertion has in the tool that runs it, from its `assertionInfo`;
     empty if it has none.
 
-    The name of a test of dbt, `not_null_orders_order_id`, stands as it is. The kind of a check is
-    followed by what is checked: `unique id of orders`.
+    The name of a dbt test, `not_null_orders_order_id`, is returned unchanged. Other names are
+    followed by the columns and the table checked: `unique id of orders`.
     """
     if not isinstance(info, dict):
         return ""
@@ -147,7 +149,7 @@ def natural_key(name: str) -> str:
 
 
 def _with_length(match: re.Match[str]) -> str:
-    """Return digits prefixed by their number, so that they sort as numbers when compared as text;
+    """Return digits prefixed by their count, so that they sort as numbers when compared as text;
     Python does not parse integers of thousands of digits."""
     digits = match[0].lstrip("0")
     length = len(digits)

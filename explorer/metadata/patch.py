@@ -197,7 +197,7 @@ def _leads_to(element: Any, led: tuple[str, ...]) -> bool:
 
 
 def _remove_pairs(element: dict[str, Any], led: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return what remains of an element without the pairs that the path matches."""
+    """Return the elements that replace an element without the pairs that the path matches."""
     if len(led) == 1:
         return []
     downstream = led[1]
@@ -305,8 +305,8 @@ class ValueShape:
         return self._fresh(arguments[0]) if sort == "name" else {}
 
     def empty(self, record_name: str | None, name: str) -> list[Any] | dict[str, Any] | None:
-        """Return what replaces a removed field of a record: an empty array or map if the record
-        requires one, else `None`."""
+        """Return the value that replaces a removed field of a record: an empty array or map if the
+        record requires one, else `None`."""
         record = self._registry.records.get(record_name or "")
         field = record.fields.get(name) if record else None
         if field is None or field.optional:
@@ -330,7 +330,7 @@ class ValueShape:
         return begun
 
     def name(self, kind: str | None, step: str) -> str:
-        """Return the name of the field that a step addresses."""
+        """Return the name of the field that a step of a path addresses."""
         return _ALIASES.get(((kind or "").rpartition(".")[2], step), step)
 
     def member(self, kind: str | None, step: str) -> str | None:
@@ -465,7 +465,7 @@ class _Keyed:
         ]
 
     def _complete_elements(self, step: str, value: Any) -> list[Any]:
-        """Return the elements that a value stands for, each completed with the keys in the path."""
+        """Return the elements that a value represents, each completed with the keys in the path."""
         led = (*self._key_prefix, step)
         key_values = _key_values(value, self._keys) if value else ()
         if self._last or key_values[: len(led)] == led:
@@ -583,8 +583,8 @@ def _matches_step(part: Any, step: str) -> bool:
 
 
 def _key_text(part: Any) -> str:
-    """Return the value of a key as text, of a union as `{"double": 30}` that of its member, a
-    number as Java and Python write a double: `30.0`."""
+    """Return the value of a key as text. For a union, such as `{"double": 30}`, it is that of the
+    member; a number is written as a double, `30.0`."""
     if isinstance(part, dict) and len(part) == 1:
         ((member, value),) = part.items()
         is_number = isinstance(value, int | float)
@@ -593,7 +593,7 @@ def _key_text(part: Any) -> str:
 
 
 def _key_values(element: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the values of an element's keys as text; empty for a missing one."""
+    """Return the values of an element's keys as text; a missing value is an empty text."""
     texts: list[str] = []
     for key in keys:
         part = element

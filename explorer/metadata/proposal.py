@@ -24,7 +24,8 @@ CONDITION_HEADERS = (
     "If-Unmodified-Since",
     "If-None-Match",
 )
-"""The headers that say a condition, on a proposal or on the request that carries one."""
+"""The headers for conditions, in a proposal or in its HTTP request.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Condition:
     """The conditions of a write on the stored aspect.
 
     `version` is the version in its system metadata, -1 if the aspect must not exist. `none`
-    requires that whatever the write creates does not exist yet.
+    requires that the aspect, or the entity if the write creates one, does not exist yet.
     """
 
     version: int | None = None
@@ -79,9 +80,10 @@ def _version(value: Any) -> int:
 
 
 def millis_of(moment: datetime) -> int:
-    """Return a moment, which has a zone, in milliseconds since 1970 (UTC), rounded down.
+    """Return an aware datetime as milliseconds since 1970 (UTC), rounded down.
 
-    `timestamp()` is a float, and of some milliseconds of 1987 and of 2038 a little too small.
+    `timestamp()` is not used: it is a float, which is slightly too small for some milliseconds of
+    1987 and 2038.
     """
     return (moment - _EPOCH) // _MILLISECOND
 
@@ -131,11 +133,13 @@ class Proposal:
     actor: str | None = None
     headers: Mapping[str, Any] | None = None
     line: bytes | None = field(default=None, init=False, compare=False, repr=False)
-    """The JSON of the `proposal` object of endpoint 1, where a file has exactly that. Changed
-    copies do not have it."""
+    """The JSON of the `proposal` object of endpoint 1, if the file contained exactly this; `None`
+    in changed copies.
+    """
 
     def from_run(self, run_id: str, observed_millis: int) -> "Proposal":
-        """Return the change with a run in its system metadata, or itself if it already has one."""
+        """Return the change with a run and its time in the system metadata, or unchanged if it
+        already has a run."""
         if self.system and self.system.get("runId"):
             return self
         system = {**(self.system or {}), "runId": run_id, "lastObserved": observed_millis}
@@ -167,7 +171,7 @@ def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> P
     type and UPSERT. The entity may be given by entityType and `entityKeyAspect`, its key aspect,
     instead of by URN. An aspect may be an envelope (`value` a JSON string) or `{"json": {…}}`;
     `systemMetadata` may be an object or a JSON string. Raises `InvalidInput`, `InvalidUrn` or
-    `UnknownName`, naming the error.
+    `UnknownName`, with the reason.
     """
     if not isinstance(wire, dict):
         raise InvalidInput("a proposal must be an object with entityUrn, changeType and aspectName")

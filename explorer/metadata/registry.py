@@ -69,7 +69,8 @@ SearchKind = Literal[
 
 
 PathReader = Callable[[Any], Sequence[list[Any]]]
-"""Returns for each of some paths what `reach` does."""
+"""A function that returns, for each of a fixed list of paths, the values at the path in order.
+"""
 
 
 class Field(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -127,7 +128,7 @@ class Relationship(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Aspect(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
-    """An aspect: the record of its value, and what is searchable and related in it."""
+    """An aspect: the record of its value, its searchable fields and its relationships."""
 
     record: str
     timeseries: bool = False
@@ -136,7 +137,7 @@ class Aspect(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
 
     @cached_property
     def read_targets(self) -> PathReader:
-        """Reads the targets of each of the relationships, in one walk."""
+        """A function that reads the target URNs of each relationship from a value, in one walk."""
         return compile_paths(relationship.path for relationship in self.relationships)
 
 
@@ -173,7 +174,7 @@ class Registry:
 
     @classmethod
     def from_json(cls, data: bytes, source: str = "registry") -> "Registry":
-        """Parse a file in the form above. Raises `InvalidInput` naming the place of the error."""
+        """Parse a registry file. Raises `InvalidInput`, which names the place of the error."""
         try:
             file = msgspec.json.decode(data, type=_RegistryFile)
         except msgspec.DecodeError as error:
@@ -211,8 +212,8 @@ class Registry:
             raise UnknownName("entity", name, self.entities) from None
 
     def entity_name(self, text: str) -> str:
-        """Return the name of an entity type as it is spelled here; `text` may be in another case,
-        as with DataHub. Raises as `entity`."""
+        """Return the name of an entity type in the registry's spelling; `text` may be in another
+        case, as with DataHub. Raises `UnknownName`, which names alternatives."""
         if text not in self.entities:
             for name in self.entities:
                 if name.lower() == text.lower():
@@ -245,8 +246,8 @@ class Registry:
         return tuple(record.fields)
 
     def urns_of_key(self, entity_type: str) -> dict[str, tuple[str, ...]]:
-        """Return the fields of the key that hold a URN, each with the entity types that it may be
-        of; empty for any type."""
+        """Return the key fields that hold a URN, each with the entity types allowed for it; an
+        empty tuple allows any type."""
         key = self.aspect(self.entity(entity_type).key)
         types_by_field: dict[str, tuple[str, ...]] = dict.fromkeys(
             sorted(urn_fields(key.record)), ()
@@ -257,7 +258,7 @@ class Registry:
         return types_by_field
 
     def aspect_named_by(self, record_name: str) -> str:
-        """Return the name of the aspect whose record has that name. Only the last dotted segment is
+        """Return the name of the aspect with a record of that name. Only the last dotted segment is
         compared, so any package prefix is accepted. Raises `UnknownName`."""
         last = record_name.rpartition(".")[2]
         try:
@@ -401,8 +402,8 @@ def compile_paths(paths: Iterable[str]) -> PathReader:
 
 
 def _compile_visit(paths: Sequence[tuple[int, tuple[str, ...]]]) -> _Visit:
-    """Return a function that adds the values below a value to the lists of the paths that lead to
-    them. A path is the place of its list, and the steps that are left of it."""
+    """Return a function that walks a value and appends the values at the given paths to their
+    lists. A path is given as the index of its list and its remaining steps."""
     following: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     for place, (step, *rest) in paths:
         following.setdefault(step, []).append((place, tuple(rest)))

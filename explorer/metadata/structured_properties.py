@@ -1,4 +1,4 @@
-"""Structured properties: what a definition allows, and the search field of a property.
+"""Structured properties: their definitions, the check of assigned values, and their search fields.
 
 A property is an entity (`urn:li:structuredProperty:io.acme.retention`) whose `propertyDefinition`
 constrains the values that other entities carry in their `structuredProperties`.
@@ -15,11 +15,14 @@ from explorer.errors import InvalidAspect, InvalidUrn
 from explorer.metadata.urn import Urn
 
 ASSIGNMENTS = "structuredProperties"
-"""The aspect of an entity with the values that it has."""
+"""The aspect with the property values of an entity.
+"""
 DEFINITION = "propertyDefinition"
-"""The aspect of a property with what it allows."""
+"""The aspect with the definition of a property.
+"""
 PREFIX = "structuredProperties."
-"""What the name of a property's search field begins with; the id of the property follows."""
+"""The prefix of the name of a property's search field, before the id of the property.
+"""
 
 _SETTINGS = "structuredPropertySettings"
 _DATA_TYPE = "urn:li:dataType:"
@@ -107,8 +110,9 @@ def assigned_fields(value: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Plain
 def check_assignment(
     definition: Definition, entity: Urn, platform: str | None, values: Sequence[Any], path: str
 ) -> None:
-    """Raise `InvalidAspect` where an entity may not have these values; `path` is where the
-    assignment stands in the aspect. The error names the property, the rule, and what to do."""
+    """Raise `InvalidAspect` if a property does not allow an entity to have these values; `path` is
+    the place of the assignment in the aspect. The error names the property, the rule, and what to
+    do."""
     name = f"the structured property {definition.urn.name}"
 
     def fail(place: str, problem: str) -> InvalidAspect:

@@ -15,7 +15,8 @@ from explorer.errors import InvalidUrn
 
 MAX_URN_BYTES = 512
 UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
-"""The actor of a change that nobody signed for."""
+"""The actor of a change without a known author.
+"""
 _PREFIX = "urn:li:"
 # NUL, line breaks, and the separator of DataHub's compound keys.
 _FORBIDDEN = re.compile("[\0\n\r\u241f]")
@@ -27,9 +28,8 @@ _BY_PATH = ("metric", "semanticModel")
 class Urn:
     """An entity's URN: its type and the parts of its key, in the key record's order.
 
-    `str(urn)` gives back the text it was parsed from, byte for byte. Parts are kept as written:
-    nothing is decoded on the way in or encoded on the way out. It equals that text, and stands for
-    it in sets and as a key: graphs and files have URNs as text.
+    `str(urn)` is exactly the text that was parsed. Parts are neither decoded nor encoded. A `Urn`
+    equals its text and has the same hash, because graphs and files have URNs as text.
     """
 
     entity_type: str
@@ -108,7 +108,7 @@ class Urn:
 
     @property
     def name(self) -> str:
-        """What a person would call it when no aspect says better: the telling part of the key."""
+        """The name of the entity if no aspect has one: the most informative part of the key."""
         if self.entity_type in _BY_PATH:
             return self.parts[-1]
         return self.parts[1] if len(self.parts) > 1 else self.parts[0]
@@ -134,7 +134,7 @@ class Urn:
         return self.parts[2] if has_origin else None
 
 
-# The same few are read again and again: every aspect of an entity names it.
+# The same few URNs are parsed repeatedly: every aspect of an entity contains its URN.
 @lru_cache(maxsize=8192)
 def _parse(text: str) -> Urn:
     if text != text.strip():
@@ -157,7 +157,7 @@ def _parse(text: str) -> Urn:
 
 
 def _split(key: str, start: int, text: str) -> tuple[str, ...]:
-    """The parts of `(a,b,c)`: cut at the commas outside every inner parenthesis."""
+    """Return the parts of `(a,b,c)`, split at the commas outside inner parentheses."""
     parts: list[str] = []
     depth = 0
     begin = 1

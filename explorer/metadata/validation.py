@@ -2,8 +2,8 @@
 
 Mistakes that would be stored permanently are errors: wrong types, invalid URNs, and missing fields
 without which a value is meaningless (whose owner, which column, when). Unknown fields and enum
-symbols are accepted and kept, because the sender may use a newer model. Fields that only describe
-may be missing, so a schema without a hash or a chart without a title is accepted.
+symbols are accepted and kept, because the sender may use a newer model. Descriptive fields may be
+missing, so a schema without a hash or a chart without a title is accepted.
 """
 
 from collections.abc import Callable, Collection
@@ -19,7 +19,7 @@ _Check = Callable[[Any], None]
 _INT = 2**31
 _LONG = 2**63
 
-# Fields that the model asks for and a value may lack all the same, by the record's name without
+# Fields that are required by the model but accepted as missing here, by the record's name without
 # its package.
 _DISPENSABLE: dict[str, frozenset[str]] = {
     "AuditStamp": frozenset({"time", "actor"}),
@@ -40,7 +40,7 @@ _DISPENSABLE: dict[str, frozenset[str]] = {
 
 
 def required_fields(full_name: str, record: Record) -> tuple[str, ...]:
-    """The fields that every value of a record must have, in the record's order."""
+    """Return the fields that every value of a record must have, in the record's order."""
     spared = _DISPENSABLE.get(full_name.rpartition(".")[2], frozenset())
     return tuple(
         name for name, field in record.fields.items() if not field.optional and name not in spared
@@ -81,8 +81,8 @@ class Validator:
                     raise InvalidAspect(aspect_name, place, problem)
 
     def _problem(self, target: Any, types: tuple[str, ...]) -> str:
-        """Return why a value is not the URN of an entity of these types, or an empty string if it
-        is. Entity types that are not in the registry are accepted everywhere."""
+        """Return the reason why a value is not the URN of an entity of these types, or an empty
+        string if it is one. Entity types that are not in the registry are accepted everywhere."""
         if not isinstance(target, str):
             return f"expected a URN, found {_kind(target)}"
         try:
@@ -209,7 +209,7 @@ _SCALARS: dict[str, _Check] = {
 
 
 def _urns(inner: _Check) -> _Check:
-    """What holds a URN, or a list of them."""
+    """Return a check that also requires a value to be a URN or a list of URNs."""
     each = _array(_urn)
 
     def check(value: Any) -> None:
@@ -237,7 +237,7 @@ def _urn(value: Any) -> None:
 
 
 def _platform(inner: _Check) -> _Check:
-    """What holds the URN of a platform."""
+    """Return a check that also requires a value to be the URN of a platform."""
 
     def check(value: Any) -> None:
         inner(value)
