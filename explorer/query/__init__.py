@@ -27,7 +27,7 @@ quotes unless it contains spaces, quotes or stars; its parentheses and commas ar
 name in double quotes is taken literally: it may be unknown here, and it is never an alias.
 
 In a filter, a bare `urn:li:tag:PII` is `urn:urn:li:tag:PII`, the entity itself. Among the words of
-a search it finds what refers to it as well: see `explorer.query.search_text`.
+a search it also finds the entities that refer to it: see `explorer.query.search_text`.
 """
 
 from importlib import import_module

@@ -43,7 +43,7 @@ _STATES: Final = FilterField(STATE, label="State", is_facet=True)
 _ORDERED: Final = ("number", "date")
 _FOR_EQUALS: Final = (":", "=", "==", "!=", "IN")
 
-# How a value is typed, the value, its label, and the number of entities that have it.
+# The text to type for a value, the value, its label, and the number of entities that have it.
 _Word: TypeAlias = tuple[str, str, str, int | None]
 
 
@@ -73,8 +73,8 @@ class FacetLike(Protocol):
 class Completion:
     """A replacement `text` for the characters from `start` to `end`.
 
-    `label` is what to show, `hint` an explanation, `count` the number of entities with the value,
-    if known.
+    `label` is the text to show, `hint` an explanation, `count` the number of entities with the
+    value, if known.
     """
 
     text: str
@@ -100,8 +100,7 @@ def complete(
     *,
     limit: int = 50,
 ) -> tuple[Completion, ...]:
-    """Return what can be typed at the cursor, best first, at most `limit`; nothing after a syntax
-    error.
+    """Return the completions at the cursor, best first, at most `limit`; none after a syntax error.
 
     Fields that begin with what was typed come before those that contain it, those with facets
     first. Values are those of the given facets, in order, and the fixed values of a field. `names`
@@ -286,7 +285,8 @@ class _Offers:
             )
 
     def _spell(self, field: FilterField, value: str, names: Mapping[str, str]) -> str:
-        """Return how a value is typed: a URN by its id, one with a generated id by its name."""
+        """Return the text to type for a value: the id of a URN, or its name if the id is
+        generated."""
         if value in names:
             if _OPAQUE.search(value):
                 return quote_value(names[value])

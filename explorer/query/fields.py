@@ -157,12 +157,12 @@ class FieldGuide:
         return tuple(dict.fromkeys(self._folded[spelling] for spelling in similar))
 
     def is_type(self, text: str) -> bool:
-        """Return whether `find_type` knows a text."""
+        """Return whether a text names an entity type; see `find_type`."""
         return self.find_type(text) is not None
 
     def find_type(self, text: str) -> str | None:
-        """Return the registry's name of an entity type given in any server's spelling, or by its
-        name in words, as `person` or `glossary terms`."""
+        """Return the registry's name of an entity type given in any server's spelling, or in words
+        such as `person` or `glossary terms`; `None` if the type is unknown."""
         return self._types.get(_plain(text))
 
     def near_types(self, text: str) -> tuple[str, ...]:
@@ -189,7 +189,8 @@ class FieldGuide:
 
 @lru_cache(maxsize=8)
 def guide_to(registry: Registry | None) -> FieldGuide:
-    """Return the cached guide to a registry's fields; without a registry one without fields."""
+    """Return the cached guide to a registry's fields; without a registry, a guide without
+    fields."""
     return FieldGuide(registry)
 
 

@@ -1,8 +1,8 @@
 """The text of a search: words and a filter.
 
-In the text, in any order, a word followed by an operator, as in `platform:snowflake`, begins a
-condition. Conditions with AND, OR, NOT and parentheses are the filter; all other words are searched
-for. Results match the words and the filter.
+Words and conditions may come in any order. A word followed by an operator, such as `platform:` in
+`platform:snowflake`, begins a condition. Conditions with AND, OR, NOT and parentheses are the
+filter; all other words are searched for. Results match the words and the filter.
 
 A URN outside a filter, as in `orders urn:li:tag:PII`, is a word too: the server finds the entity
 itself and all that refer to it. The condition `urn:urn:li:tag:PII` finds the entity alone.
@@ -21,8 +21,8 @@ from explorer.query.tokens import FilterSyntax, TextPart, TextPartKind, split_pa
 
 @dataclass(frozen=True, slots=True)
 class SearchText:
-    """The text split into words and filter. `runs` are the stretches of the text that are filter,
-    each complete in itself."""
+    """The text of a search, split into words and filter. `runs` are the start and end of each
+    stretch of the text that is a complete filter."""
 
     text: str
     parts: tuple[TextPart, ...]
@@ -79,15 +79,15 @@ class SearchText:
         return combined
 
     def chosen_values(self, registry: Registry) -> dict[str, tuple[str, ...]]:
-        """Return the values of which fields must have one: those that the facets show as chosen."""
+        """Return by field the values of which one is required, which the facets show as chosen."""
         values_by_field: dict[str, tuple[str, ...]] = {}
         for _, criterion in self._plain(registry):
             values_by_field.setdefault(criterion.field, criterion.values)
         return values_by_field
 
     def beyond(self, field: str, registry: Registry) -> Filter:
-        """Return the filter for the results that another value of a field would add: all other
-        conditions, and none of the chosen values."""
+        """Return the filter for the results that further values of a field would add: it has all
+        other conditions, and excludes the chosen values."""
         for part, criterion in self._plain(registry):
             if criterion.field == field:
                 rest = SearchText.split(self._without(part), guide_to(registry)).filter(registry)
@@ -95,8 +95,8 @@ class SearchText:
         return self.filter(registry)
 
     def toggle(self, field: str, value: str, registry: Registry) -> str:
-        """Return the text with a value of a field added, or removed if it was there. What a name
-        was expanded to is removed with the name."""
+        """Return the text with a value of a field added, or removed if it was there. A URN to which
+        a name was expanded is removed with the name."""
         for part, criterion in self._plain(registry):
             if criterion.field != field:
                 continue
@@ -166,13 +166,15 @@ class SearchText:
 
     def _read(self, start: int, end: int, registry: Registry) -> Filter:
         try:
-            # Blanks replace the text before it, so that positions are those of the whole text.
+            # Spaces replace the text before the filter, so that positions are those in the whole
+            # text.
             return read_filter(" " * start + self.text[start:end], registry)
         except FilterSyntax as fault:
             raise fault.within(self.text) from None
 
     def _plain(self, registry: Registry) -> Iterator[tuple[TextPart, Criterion]]:
-        """Return the conditions on one field that always have to hold."""
+        """Yield the conditions that require one of some values of a field in every result, each
+        with its part of the text."""
         for start, end in self.runs:
             if self._has_or(start, end):
                 continue
@@ -210,8 +212,8 @@ class SearchText:
 
 
 def condition_fault(text: str, registry: Registry) -> FilterSyntax | None:
-    """Return why the conditions in the text of a search cannot be read; `None` if they can, or if
-    there are none."""
+    """Return the error in the conditions of a search text; `None` if they are valid or there are
+    none."""
     try:
         SearchText.split(text, guide_to(registry)).filter(registry)
     except FilterSyntax as fault:
@@ -220,7 +222,7 @@ def condition_fault(text: str, registry: Registry) -> FilterSyntax | None:
 
 
 def condition_text(criterion: Criterion, registry: Registry) -> str:
-    """Return a condition as it is typed, with the display word of an entity type."""
+    """Return the text to type for a condition; entity types are written as their display words."""
     text = write_filter(all_of(criterion), registry)
     if criterion.field == ENTITY_TYPE:
         short = text.replace(ENTITY_TYPE, "type", 1)

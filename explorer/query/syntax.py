@@ -66,7 +66,7 @@ def _days_of(year: int, month: int) -> int:
 
 
 def spell_moment(millis: int) -> tuple[str, ...]:
-    """Return the texts that can stand for a point in time, shortest first: its date, and its date
+    """Return the texts that can represent a point in time, shortest first: its date, then its date
     and time. Empty outside the years 1 to 9999."""
     try:
         moment = _EPOCH + timedelta(milliseconds=millis)
@@ -116,7 +116,7 @@ class NoMeaning(ValueError):
 class Meaning(msgspec.Struct, frozen=True):
     """The values that one typed value stands for. `is_range` is true for a day compared for
     equality, whose values are its first and last millisecond. `name` is the typed text if it was
-    expanded to URNs; other entities may have it as their name."""
+    expanded to URNs; entities with other URNs may have this name too."""
 
     values: tuple[str, ...]
     is_range: bool = False
@@ -163,7 +163,8 @@ def read_value(
 def spell_values(
     guide: FieldGuide, field: FilterField, condition: Condition, values: tuple[str, ...]
 ) -> list[str]:
-    """Return texts that together mean exactly the values of a criterion, in order."""
+    """Return the texts to type for the values of a criterion, in order; together they mean exactly
+    these values."""
     if condition == "BETWEEN":
         low, high = values
         return [
@@ -201,7 +202,8 @@ def _spell(
             meant = read_value(guide, field, condition, text, strict=True, is_high=is_high)
         except NoMeaning:
             continue
-        # Without a registry, the one it is read with could give an unquoted text another meaning.
+        # The registry with which the text is parsed later could give an unquoted text another
+        # meaning.
         if meant.values == (value,) and not meant.is_range and not guide.is_blind:
             return _to_text(text, in_range=condition == "BETWEEN")
     return quote_value(value, "'")
@@ -275,7 +277,8 @@ def join_nodes(by: Literal["and", "or"], parts: list[Node]) -> Node:
 
 
 def criteria_in(node: Node) -> int:
-    """Return the number of criteria in the OR of ANDs, without building it."""
+    """Return the number of criteria that an expression has as an OR of ANDs, without building that
+    form."""
     return _size(node)[1]
 
 
@@ -295,7 +298,8 @@ def groups_of(node: Node) -> tuple[Group, ...]:
 
 
 def _size(node: Node) -> tuple[int, int]:
-    """Return the number of groups in the OR of ANDs, and the number of criteria in all of them."""
+    """Return the number of groups that an expression has as an OR of ANDs, and of the criteria in
+    all of them."""
     if isinstance(node, Criterion):
         return 1, 1
     groups, criteria = (0, 0) if node.by == "or" else (1, 0)
@@ -510,7 +514,7 @@ class Reading:
         while True:
             end = self._at
             self._skip()
-            # A value at the end of the text may still be being typed.
+            # A value at the end of the text may be incomplete.
             if self.place.kind != "value" or end < len(self.text):
                 self.place = ParsePosition("term", self._at, after_term=True)
             if self._at == len(self.text) or self.text[self._at] == ")":
@@ -600,7 +604,7 @@ class Reading:
         )
 
     def _states(self, operands: list[Operand], condition: Condition, *, negated: bool) -> Node:
-        """Return the criteria of states, such as `is:undocumented`."""
+        """Return the expression for states, such as `is:undocumented`."""
         criteria: list[Node] = []
         for operand in operands:
             state = STATES.get(operand.low.text.casefold())
@@ -738,7 +742,7 @@ class Reading:
         return field or FilterField(name)
 
     def _keyword(self) -> str:
-        # Asked for at every step, and mostly for nothing.
+        # This is called at every step, and mostly returns nothing.
         if self.text[self._at : self._at + 1] not in _KEYWORDS_BEGIN:
             return ""
         match = KEYWORD.match(self.text, self._at)
@@ -862,10 +866,10 @@ def write_filter(filter: Filter, registry: Registry | None = None) -> str:
     """Return the text that `read_filter` parses as the filter; empty if the filter matches
     everything.
 
-    With a registry, which must be the one it will be read with, values are short names and dates.
-    Without, everything is quoted and means the same under every registry. Raises `InvalidInput` for
-    a criterion with too few or too many values, and for a condition that the language cannot
-    express.
+    With a registry, which must be the one used to parse the text later, values are short names and
+    dates. Without, everything is quoted and means the same under every registry. Raises
+    `InvalidInput` for a criterion with too few or too many values, and for a condition that the
+    language cannot express.
     """
     if not all(filter.any_of):
         return ""
@@ -879,8 +883,8 @@ def write_filter(filter: Filter, registry: Registry | None = None) -> str:
 
 
 def spell_field(guide: FieldGuide, name: str) -> str:
-    """Return how a field is typed: by its name, in quotes if the registry does not have the field.
-    The query-count field, whose name is hard to guess, is typed as `use`."""
+    """Return the text to type for a field: its name, in quotes if the registry does not have the
+    field. The query-count field, whose name is hard to guess, is typed as `use`."""
     if name == USE and guide.aliases.get(_USE) == USE:
         return _USE
     is_word = FIELD.fullmatch(name) and not KEYWORD.fullmatch(name)

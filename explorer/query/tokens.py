@@ -1,4 +1,4 @@
-"""The tokens of what is typed into a search, and the error that locates a mistake in its text.
+"""The tokens of search texts and queries, and the error that locates a syntax mistake.
 
 `split_parts` splits the text of a search into words, conditions and keywords; `scan_atom` reads a
 value in one of its conditions. `query_tokens` reads the words, as the service gets them; there a
@@ -41,8 +41,8 @@ class FilterSyntax(InvalidInput):
         super().__init__(f"{message} ({place})")
 
     def within(self, text: str) -> "FilterSyntax":
-        """Return the error in the text of a search, which the wrong text is a part of. For an
-        unknown field it says how to search for what was typed."""
+        """Return the error with its position in `text`, of which the wrong text is a part. For an
+        unknown field, the message says how to search for the typed words instead."""
         message = self.message
         if self.is_field:
             typed = text[self.position :].split(maxsplit=1)[0].rstrip(")")
@@ -98,7 +98,7 @@ _BRACKETED = re.compile(r"\[[^\s\]]*\]")
 _IN_QUOTES = {quote: rf"{quote}((?:[^{quote}\\]+|\\.|\\\Z)*)({quote}?)" for quote in ('"', "'")}
 _QUOTED = {quote: re.compile(pattern, re.DOTALL) for quote, pattern in _IN_QUOTES.items()}
 _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|(.))", re.DOTALL)
-# What is skipped in a word of a search or can end it; and the same for a query.
+# The parts of a word that are skipped, or that can end it: in a search text, and in a query.
 _DOUBLE, _SINGLE = _IN_QUOTES.values()
 _STOP = re.compile(rf"{_DOUBLE}|(?<=[:=~<>(,])(?:{_SINGLE}|\[)|[()\]\s]", re.DOTALL)
 _QUERY_STOP = re.compile(r'\\.?|[\s()"|]', re.DOTALL)
