@@ -34,7 +34,7 @@ class StoreUnavailable(Busy):
 
 
 class StoreAway(StorageFault):
-    """The engine cannot be opened because nothing answers at its address; it may come back."""
+    """The engine cannot be opened because nothing answers at its address; it may answer later."""
 
 
 class StoredAspect(Struct, frozen=True):
@@ -82,7 +82,7 @@ handle of its other end. Handles are numbered by when the store first saw the UR
 class EntityEdge(Struct, frozen=True):
     """An edge between two URNs, which any number of aspects of its source declare.
 
-    `flow` is as in `StoredEdge`.
+    `flow` is the direction of lineage, with the numbers of `StoredEdge.flow`.
     """
 
     source: str
@@ -206,7 +206,7 @@ class LogBounds(Struct, frozen=True):
 
 
 class LogReader(Struct, frozen=True):
-    """A service that derives data from the change log.
+    """A service that reads the change log to derive data from it.
 
     It still needs the entries after the offset `after`, as it reported `silent_seconds` ago.
     """
@@ -294,7 +294,7 @@ def digest(value: bytes) -> bytes:
 
 
 def update_observation(stored: bytes, latest: bytes) -> bytes:
-    """Return the stored system metadata with the time, run and properties of the latest
+    """Return the stored system metadata, updated with the time, run and properties of the latest
     observation.
 
     `latest` is the system metadata of the write that repeated the stored value.
@@ -370,9 +370,9 @@ class Reader(Protocol):
     ) -> tuple[int, list[StoredAspect]] | None:
         """Return the number of versions of an aspect in a range, and a page of them, newest first.
 
-        `ends` are two version numbers, both inclusive and in any order: 0 is the latest, 1 the
-        oldest, and negative numbers count back from the latest. They may lie outside the existing
-        versions. Returns `None` if the aspect does not exist.
+        `ends` are the two version numbers that bound the range, both inclusive and in any order: 0
+        is the latest, 1 the oldest, and negative numbers count back from the latest. They may lie
+        outside the existing versions. Returns `None` if the aspect does not exist.
         """
 
     def histories(
@@ -384,10 +384,10 @@ class Reader(Protocol):
         """
 
     def existing(self, urns: Sequence[str]) -> set[str]:
-        """Return those of the URNs that are stored entities, which have at least one aspect."""
+        """Return the URNs among these that are stored entities, which have at least one aspect."""
 
     def measured(self, urns: Sequence[str]) -> set[str]:
-        """Return those of the URNs that have documents of timeseries aspects."""
+        """Return the URNs among these that have documents of timeseries aspects."""
 
     def urns(
         self,
@@ -427,7 +427,7 @@ class Reader(Protocol):
         """
 
     def runs(self, start: int, count: int, *, with_removed: bool) -> list[RunSummary]:
-        """Return the runs of which anything is still stored, newest first.
+        """Return the runs that have versions or documents still stored, newest first.
 
         Versions and documents of soft-deleted entities count only `with_removed`. Reads the rows of
         all runs.
@@ -442,7 +442,8 @@ class Reader(Protocol):
         urn: str | None = None,
         with_removed: bool = True,
     ) -> list[RunRow]:
-        """Return what is still stored of a run, of one entity or of all.
+        """Return the versions and documents of a run that are still stored, of one entity or of
+        all.
 
         Ordered by URN, then by aspect, then the latest first.
         """
@@ -562,16 +563,17 @@ class Transaction(Reader, Protocol):
     changes: TransactionChanges
 
     def attempt(self, job: "Job[T]") -> T:
-        """Run a part of a job, and return its result. If it raises a `CatalogError`, what it
-        changed is undone, and the job may go on."""
+        """Run a part of a job, and return its result. If it raises a `CatalogError`, its changes
+        are undone, the error is raised, and the job may continue."""
 
     def put(self, write: Write) -> bool:
         """Write an aspect with its version, edges and log entry; return whether the value changed.
 
         An identical value adds no version and no log entry; only the time and the run of its latest
         observation are stored. The version number in the system metadata increases by one with
-        every value of the aspect, and continues after the aspect or its entity was removed. So does
-        the time: it is later than that of any value before, whatever the clock says.
+        every value of the aspect, and continues after the aspect or its entity was removed. The
+        time increases too: it is later than that of every earlier value, even if the clock was set
+        back.
         """
 
     def append(self, document: TimeseriesDocument) -> bool:
@@ -626,7 +628,7 @@ class Transaction(Reader, Protocol):
     def place(
         self, urn: str, entity_type: str, name: str, placements: Collection[Placement]
     ) -> None:
-        """Set the places of a stored entity in the browse tree, instead of its present ones."""
+        """Set the places of a stored entity in the browse tree, replacing its present ones."""
 
     def set_note(self, key: str, value: str | None) -> None:
         """Store a note about the catalog, or remove it if `value` is `None`."""
@@ -634,8 +636,8 @@ class Transaction(Reader, Protocol):
     def trim_log(self, before_millis: int, through: int, most: int) -> int:
         """Remove entries from the beginning of the change log; return how many were removed.
 
-        They are older than `before_millis` and not after the offset `through`; at most `most` are
-        removed, and never the last one.
+        Entries are removed that are older than `before_millis` and not after the offset `through`:
+        at most `most` of them, and never the last entry of the log.
         """
 
     def trim_versions(self, keep: int, after: int, most: int) -> Trimmed:
@@ -667,13 +669,14 @@ class Observer(Protocol):
         """
 
     def follow(self, offset: int) -> None:
-        """Derive what other services changed, up to an offset of the change log.
+        """Derive data from the changes of other services, up to an offset of the change log.
 
         Called only if the store is shared. Called again if it raises.
         """
 
     def publish(self, offset: int) -> None:
-        """Called after the commit of such a transaction, before the jobs' futures are resolved.
+        """Called after the commit of a transaction that changed anything, before the jobs' futures
+        are resolved.
 
         `offset` is that of the last entry of the change log. The commit stands whatever this
         raises.
@@ -716,13 +719,13 @@ class Store(Reader, Protocol):
         """Set the observer, before the first write. Raises `Misuse` if there is one already."""
 
     def follow(self, after: int, name: str, needed: Callable[[], int]) -> None:
-        """Have the observer follow the writes of other services, until the store is closed.
+        """Report the writes of other services to the observer, until the store is closed.
 
-        It starts after the offset `after`, and has followed all earlier transactions before the
+        The observer starts after the offset `after`, and gets all earlier transactions before the
         jobs of a transaction begin. Does nothing if the store is not shared.
 
-        Now and every 10 seconds, the other services are told under `name` after which offset this
-        service still needs the log, as returned by `needed`.
+        Now and every 10 seconds, the offset after which this service still needs the log, from
+        `needed`, is published under `name` for the other services.
         """
 
     def log_readers(self) -> list[LogReader]:
@@ -739,7 +742,7 @@ class Store(Reader, Protocol):
         """Return the time in milliseconds since 1970, by the clock that all writers share."""
 
     def lag_seconds(self) -> float:
-        """Return how long ago the observer is known to have been up to date.
+        """Return the seconds since the observer was last known to be up to date.
 
         0 if the store is not shared; infinite until the observer was up to date for the first time.
         """
@@ -771,9 +774,9 @@ class Store(Reader, Protocol):
         """Return a reader of the store at one moment; writes continue meanwhile."""
 
     def hurry(self) -> None:
-        """Wait only a moment for each answer of the engine, because the service stops.
+        """Wait only a moment for each answer of the engine from now on, because the service stops.
 
-        What gets none raises `StoreUnavailable`.
+        A call that gets no answer raises `StoreUnavailable`.
         """
 
     def close(self) -> None:
@@ -786,8 +789,8 @@ class Store(Reader, Protocol):
 class AspectRow(Struct, frozen=True):
     """The latest value of an aspect.
 
-    `superseded` is the number of its newest older version, 0 if there is none; `run` is the run
-    that it is stored under.
+    `superseded` is the number of its newest older version, 0 if there is none; `run` is the run of
+    its latest observation.
     """
 
     name: str
@@ -814,7 +817,7 @@ class EdgeRow(Struct, frozen=True):
 
 
 class PlacementRow(Struct, frozen=True):
-    """A folder that lists the entity, and the name under which it does."""
+    """A folder that lists the entity, and the entity's name in it."""
 
     folder: int
     sort: str
@@ -869,7 +872,8 @@ class Survey(Reader, Protocol):
     """
 
     def damage(self) -> list[str]:
-        """Return what the engine finds wrong with its data; takes seconds for a large catalog."""
+        """Return the damage that the engine finds in its data; takes seconds for a large
+        catalog."""
 
     def all_entity_rows(self) -> Iterator[EntityRows]:
         """Yield every URN with all that is stored about it, in the order they were first seen."""
@@ -890,8 +894,8 @@ LASTING_ID = "id"
 
 
 def lasting_id(store: Store) -> str:
-    """Return the random id of a catalog that stays when it is restored from a backup or moved to
-    another store; clients tell catalogs apart by it."""
+    """Return the random id that a catalog keeps when it is restored from a backup or moved to
+    another store; clients distinguish catalogs by it."""
     return store.note(LASTING_ID) or store.catalog_id()
 
 
@@ -907,8 +911,8 @@ def read_object(value: bytes | None) -> dict[str, Any]:
 def log_mark(store: Reader, offset: int) -> str | None:
     """Return a digest of an entry of the change log, `None` if it does not exist or is unreadable.
 
-    With it, data derived from the log up to that offset can be verified to belong to this catalog.
-    Raises `StoreUnavailable`.
+    The digest is stored with data derived from the log up to that offset, to verify that the data
+    belongs to this catalog. Raises `StoreUnavailable`.
     """
     try:
         rows = store.log(offset - 1, 1)

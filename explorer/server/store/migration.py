@@ -68,7 +68,7 @@ _TABLES = (
         "log",
         ("offset", "entity", "aspect", "change", "value", "previous", "before", "digest", *_STAMP),
     ),
-    # Notes only: each catalog has its own format and id.
+    # Only the notes are copied: each catalog has its own format and id.
     TableLayout(
         "meta",
         ("key", "value"),
@@ -158,7 +158,8 @@ def _copy(
     after: Sequence[Any] | None,
     noted: str,
 ) -> None:
-    """Write the rows of a table that follow a key, or its first ones."""
+    """Write rows of a table to the target, with the note `noted`. They follow the key `after` in
+    the source, or are the first ones."""
 
     def add(transaction: Transaction) -> None:
         tables = cast("SqlTransaction", transaction)
@@ -246,7 +247,8 @@ def _sum(store: Store, table: TableLayout) -> CopiedTable:
 
 
 def _comparable(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
-    """Return rows in a form that is equal in all engines: PostgreSQL replaces NUL by its symbol."""
+    """Return rows in a form that is the same for all engines: PostgreSQL replaces NUL by its
+    symbol."""
     return [
         [
             value.replace("\0", "\u2400")

@@ -146,7 +146,7 @@ _UNREAD = "the catalog cannot be read"
 
 
 class _FailureLog:
-    """Logs the database's own words for failures, which callers are not shown.
+    """Logs the database's own messages for failures, which callers do not get.
 
     While the database is unreachable every request fails; that is logged once every 10 seconds.
     """
@@ -155,7 +155,8 @@ class _FailureLog:
         self._silent_until = -math.inf
 
     def log(self, what: str, error: psycopg.Error) -> None:
-        """Log a failure, unless it is one of many of an outage."""
+        """Log a failure of an operation, `what`, unless one of the same outage was logged within 10
+        seconds."""
         now = time.monotonic()
         if isinstance(as_fault(error, what), Busy | StorageFull) and not _is_conflict(error):
             if now < self._silent_until:
@@ -165,7 +166,8 @@ class _FailureLog:
 
 
 class _Follower:
-    """The follower of the log, which tells the observer in order what other services wrote.
+    """The follower of the log, which reports the writes of other services to the observer, in
+    order.
 
     It works in a thread that PostgreSQL wakes, and before each transaction of this service, whose
     own commits are published by the writer. `caught_up` is when the observer last knew the whole
@@ -201,10 +203,10 @@ class _Follower:
                 self._thread.start()
 
     def tell(self, head: int, asked_at: float) -> None:
-        """Have the observer follow the log up to the offset `head`.
+        """Report the log up to the offset `head` to the observer.
 
-        `asked_at` is the `time.monotonic` time at which that was the end of the log. Raises what
-        the observer raises.
+        `asked_at` is the `time.monotonic` time at which that was the end of the log. Errors of the
+        observer are raised.
         """
         with self.lock:
             if self.published is None or self.observer is None:
@@ -230,7 +232,8 @@ class _Follower:
         os.close(self._woken)
 
     def _report(self, raw: Raw) -> None:
-        """Store in the database which part of the log is still needed here, every 10 seconds."""
+        """Store in the database the offset after which this service still needs the log, every 10
+        seconds."""
         now = time.monotonic()
         if self._needed is not None and now >= self._reported_at + _REPORT_SECONDS:
             # During a switchover the database is read-only, so nobody trims the log either.
@@ -395,7 +398,7 @@ class _WritingConnection:
 
     def close(self) -> None:
         if self._raw is not None:
-            # Who reads after this would wait for a new connection if the database is silent.
+            # Later readers would wait for a new connection if the database is silent.
             with suppress(psycopg.Error):
                 self._raw.execute(b"SELECT 1")
             self._raw.close()
@@ -424,9 +427,9 @@ class _WritingConnection:
         return count, head
 
     def _was_committed(self, transaction_id: UUID, error: psycopg.OperationalError) -> bool:
-        """Return whether a transaction was committed whose commit got no answer.
+        """Return whether a transaction, whose commit got no answer, was committed.
 
-        Raises `StoreUnavailable` if the database does not tell.
+        Raises `StoreUnavailable` if the database does not answer this either.
         """
         try:
             # This waits for the lock, which the lost connection's transaction holds until it ends.

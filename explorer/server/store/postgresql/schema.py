@@ -166,7 +166,7 @@ _NETWORK = {
 
 # The database cancels a statement earlier, unless it is frozen or the network has gone silent.
 _LONGEST_SILENCE = _WRITE_SECONDS + 5.0
-# After this time a statement that takes no time is not answered any more.
+# A statement that takes no time has failed if it is not answered within this time.
 _SHORT_SILENCE = 5.0
 _LAST_SILENCE = 0.5
 
@@ -174,13 +174,13 @@ _T = TypeVar("_T")
 
 
 class Patience:
-    """How long the connections to one database wait for it without hearing anything.
+    """The limits on how long connections to one database wait for an answer.
 
-    A frozen process and a network that drops everything keep a connection open for ever. What takes
-    longer than the database allows is given up, and its connection closed. `is_silent` is true from
-    then on until the database answers on any connection; meanwhile, waits are short, and so are
-    those of the thread that called `watch`, whose statements take no time. After `hurry`, each
-    answer has half a second to come.
+    A frozen process or a network that drops everything leaves a connection open for ever. So a
+    statement that takes longer than the database allows is abandoned, and its connection closed.
+    `is_silent` is true from then on until the database answers on any connection; meanwhile, waits
+    are short, and so are those of the thread that called `watch`, whose statements take no time.
+    After `hurry`, each answer has half a second to come.
     """
 
     def __init__(self) -> None:
@@ -190,21 +190,24 @@ class Patience:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing waits any more: the service stops, and the database is silent."""
+        """Whether waiting has ended, because the service stops and the database is silent."""
         return self.is_hurried and self.is_silent
 
     def watch(self) -> None:
-        """Have the calling thread find out whether the database is silent."""
+        """Make the calling thread the one that finds out, by short waits, whether the database is
+        silent."""
         self._watcher = threading.get_ident()
 
     def hurry(self) -> None:
-        """Wait no longer than for the last answers, because the service stops."""
+        """Limit the wait for each answer to half a second from now on, because the service
+        stops."""
         self.is_hurried = True
 
     def limit_wait(self, raw: "Raw", waiting: "PQGen[_T]") -> "PQGen[_T]":
         """Consume a generator of psycopg, which waits for one answer.
 
-        Raises `psycopg.OperationalError`, and closes the connection, if that does not come.
+        Closes the connection and raises `psycopg.OperationalError` if the answer does not come in
+        time.
         """
         heard = time.monotonic()
         try:
@@ -250,7 +253,7 @@ class _TextDumper(StrDumperUnknown):
 
 
 class _CopiedTextDumper(StrBinaryDumper):
-    """The same in binary format, for rows that are copied."""
+    """A dumper that replaces NUL in text, as `_TextDumper` does, in the binary format of COPY."""
 
     def dump(self, obj: str) -> Any:
         return super().dump(_without_nul(obj))
@@ -399,7 +402,7 @@ def network_settings(address: str) -> dict[str, Any]:
 
 
 def place_of(address: str) -> str:
-    """Return where a database is, without a password, to be shown to people.
+    """Return the place of a database for messages to people, without the password.
 
     Raises `Misconfigured` if the address cannot be parsed.
     """
@@ -430,7 +433,8 @@ def words_of(error: BaseException) -> str:
 
 
 def as_fault(error: BaseException, what: str, *, reading: bool = False) -> CatalogError:
-    """Return the error to raise to callers for an error of psycopg: what failed, and why.
+    """Return the error to raise to callers for an error of psycopg: the operation `what` that
+    failed, and the reason.
 
     It does not contain psycopg's message, which names hosts, users and values; `words_of` returns
     that for the log.
@@ -511,7 +515,7 @@ def _connect_for_writing(address: str, patience: Patience) -> Raw:
 
 
 def _answers(address: str) -> bool:
-    """Return whether a database answers, whoever it lets in."""
+    """Return whether a database answers, even if it rejects the user."""
     settings = psycopg.conninfo.make_conninfo(address, **network_settings(address))
     return pq.PGconn.ping(settings.encode()) == pq.Ping.OK
 

@@ -1,5 +1,6 @@
-"""What the SQL engines share: the connection that the statements need, the differences between the
-engines' SQL, and the writer; in the modules the statements that read and change the tables.
+"""The parts that the SQL engines share. Here are the connection that statements need, the
+differences between the engines' SQL, and the writer; the modules have the statements that read and
+change the tables.
 
 Statements use the placeholders `?` and `:name`; collations and types are defined by the tables.
 
@@ -128,7 +129,7 @@ class WritingTransaction(Transaction, Protocol):
     """A transaction whose jobs end, or are undone, one by one."""
 
     def finish(self) -> None:
-        """Write what a job left in buffers."""
+        """Write the rows that a job left in buffers."""
 
     def forget(self) -> None:
         """Discard buffers and caches after a job was undone."""
@@ -206,8 +207,8 @@ class Writer:
 
     The jobs of a group run in the order in which they were queued, each in its own savepoint, so
     that a job that fails does not undo the others. If nothing can be written at present, because
-    the database does not answer or a table is locked, the group and all jobs that wait get that
-    error: nobody waits for the engine several times.
+    the database does not answer or a table is locked, the group and all waiting jobs fail with that
+    error, so that no caller waits for the engine more than once.
 
     `has_died` is true once an unexpected error ended the thread. Every waiting caller has then got
     an error, and nothing can be written until the process is restarted.
@@ -225,7 +226,7 @@ class Writer:
         self._thread.start()
 
     def observe(self, observer: Observer) -> None:
-        """Set the observer, which prepares and publishes what is derived from each commit.
+        """Set the observer, which prepares and publishes the data derived from each commit.
 
         Raises `Misuse` if there is one already.
         """
@@ -367,7 +368,7 @@ class Writer:
         connection.commit(transaction.log_bounds().head if changes else None, self._publish)
 
     def _publish(self, offset: int) -> bool:
-        """Have the observer publish a commit; return whether it succeeded."""
+        """Let the observer publish a commit; return whether it succeeded."""
         if self.observer is not None:
             try:
                 self.observer.publish(offset)

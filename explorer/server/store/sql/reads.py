@@ -208,7 +208,7 @@ class SqlReads(ABC):
         return self._urns_that("EXISTS (SELECT 1 FROM points p WHERE p.entity = urns.id)", urns)
 
     def _urns_that(self, condition: str, urns: Sequence[str]) -> set[str]:
-        """Return those of the URNs whose rows meet a condition."""
+        """Return the URNs among these whose rows meet a condition."""
         with self._reading() as connection:
             return {
                 urn
@@ -668,7 +668,7 @@ class _Tables:
     def entity_rows(
         self, entity: int, urn: str | None, entity_type: str, *, live: bool
     ) -> EntityRows:
-        """Return what the tables have of an entity."""
+        """Return the rows of an entity from all tables."""
         return EntityRows(urn, entity_type, live, *(table.take(entity) for table in self._tables))
 
 

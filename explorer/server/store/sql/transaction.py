@@ -32,8 +32,8 @@ from explorer.server.store.sql.reads import LATEST_OF_ONE, SqlSnapshot
 T = TypeVar("T")
 
 _NO_SYSTEM = b"{}"
-# The note with the latest time of all aspects that were removed, in milliseconds. What is written
-# again in the place of one gets a later time.
+# The note with the latest time of all removed aspects, in milliseconds. An aspect that is written
+# again after a removal gets a later time.
 _LATEST_REMOVED = "latest_removed"
 _AT_ONCE = 500
 # A URN takes about 300 bytes.
@@ -71,8 +71,8 @@ _ADD_LOG = (
 class WriterCache:
     """Rows that the writer remembers between transactions, valid while nobody else writes.
 
-    Cleared when a transaction or one of its jobs is rolled back. Without them a load would ask the
-    database half as often again, and a save 12 times in place of 10.
+    Cleared when a transaction or one of its jobs is rolled back. Without them a load would send 1.5
+    times as many statements to the database, and a save 12 instead of 10.
     """
 
     def __init__(self) -> None:
@@ -298,7 +298,8 @@ class SqlTransaction(SqlSnapshot):
             self._seen_rows.append((update_observation(latest_system, write.system), row))
             self._gathered.add((entity, write.aspect))
             return False
-        # Conditions name the time of the value that was read, and the clock may be set back.
+        # Conditions refer to the time of the value that a client read, and the clock may be set
+        # back.
         write = replace(write, time_millis=max(write.time_millis, stamp[0] + 1))
         run = self._run_id(write.run)
         system = set_version(write.system, version_of(latest_system, superseded) + 1)
@@ -689,7 +690,8 @@ class SqlTransaction(SqlSnapshot):
                 rows.clear()
 
     def _touch(self, entity: int) -> None:
-        """Write the buffered rows, and look the entity up in the database from now on."""
+        """Write the buffered rows, and treat an entity as one that existed before: it is looked up
+        in the database from now on."""
         self._write_rows()
         self._new.pop(entity, None)
 
@@ -759,8 +761,8 @@ class SqlTransaction(SqlSnapshot):
         return row[0] if row else 0
 
     def _keep_last_versions(self, entity: int, aspect: str | None = None) -> None:
-        """Store the version numbers of an aspect, or of all of an entity, and the latest time of
-        all that were removed, before their removal."""
+        """Store the last version numbers of an aspect, or of all aspects of an entity, before their
+        removal, and the latest time of all removed aspects."""
         rows = self._run(
             "SELECT name, system, superseded, time_millis FROM aspects "
             "WHERE entity = ? AND name = coalesce(?, name)",

@@ -51,7 +51,7 @@ T = TypeVar("T")
 _RETRY_SECONDS = 5.0
 _SILENT_SECONDS = 10.0
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-# What the system refuses for a while: the disk, memory, or another open file.
+# Operations that the system refuses temporarily: use of the disk, memory, or another open file.
 _REFUSED = (
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_CANTOPEN,
@@ -109,14 +109,16 @@ _DIALECT = Dialect(
 
 
 class _Faults:
-    """What errors of SQLite mean. Those of the system are logged, once every 10 seconds."""
+    """Converts errors of SQLite to those of the catalog, and logs errors of the system, once every
+    10 seconds."""
 
     def __init__(self, damage: Damage) -> None:
         self._damage = damage
         self._silent_until = -math.inf
 
     def of(self, error: Exception, what: str) -> CatalogError:
-        """Return the error to raise for one of SQLite; `what` says what failed."""
+        """Return the error to raise for an error of SQLite; `what` is the operation that failed.
+        Notes damage."""
         fault = self._damage.note(error) or _fault(error, what)
         is_logged = is_full(error) or _code_of(error) in _REFUSED
         if is_logged and time.monotonic() >= self._silent_until:
@@ -353,7 +355,8 @@ class SqliteStore(SqlReads):
 
 
 def find_file_damage(path: Path) -> list[str]:
-    """Return what SQLite finds wrong with a file, at most 10 lines; takes seconds for a large one.
+    """Return the damage that SQLite finds in a file, at most 10 lines; takes seconds for a large
+    one.
 
     Raises `Unusable` if a file on read-only media has its latest writes in a write-ahead log beside
     it.
@@ -399,8 +402,8 @@ def compact_file(path: Path) -> tuple[int, int]:
 def draft_restored_file(backup: Path, draft: Path) -> int:
     """Create from a backup the file that will become the catalog; return its number of entities.
 
-    The new file gets its own id, so that no search index of another state of this catalog is taken
-    to be its own. Raises `InvalidFile` if the backup is not a catalog or is damaged, `StoreFault`
+    The new file gets its own id, so that a search index of another state of this catalog is not
+    used with it. Raises `InvalidFile` if the backup is not a catalog or is damaged, `StoreFault`
     and `OSError`; the draft is then removed.
     """
     for suffix in ("", "-wal", "-shm"):

@@ -47,7 +47,7 @@ CREATE TABLE last_versions (
 
 
 def _keep_last_versions(connection: sqlite3.Connection) -> None:
-    """Create the table `last_versions`, with the removed aspects that the change log knows."""
+    """Create the table `last_versions`, and fill it with the removed aspects in the change log."""
     connection.execute(LAST_VERSIONS)
     connection.execute(
         "INSERT INTO last_versions "
@@ -218,7 +218,7 @@ def _find_points(connection: sqlite3.Connection) -> None:
 
 
 def _renumber(connection: sqlite3.Connection, table: str, columns: str) -> None:
-    """Create a table anew, with the offsets that were found as ids."""
+    """Create a table anew, with the offsets found before as ids."""
     run = connection.execute
     definitions = run(
         "SELECT type, name, sql FROM sqlite_master WHERE tbl_name = ? AND sql IS NOT NULL "
@@ -363,7 +363,8 @@ class Damage:
             raise InvalidFile(self.problem)
 
     def note(self, error: BaseException) -> CatalogError | None:
-        """Record an error that means damage; return the error to raise, `None` for another one."""
+        """Record an error that means damage, and return the error to raise for it; return `None`
+        for any other error."""
         if not is_damage(error):
             return None
         if self.problem is None:
@@ -392,7 +393,8 @@ def is_damage(error: BaseException) -> bool:
 
 
 def find_damage(connection: sqlite3.Connection, *, quick: bool = False) -> list[str]:
-    """Return what SQLite finds wrong with a file, at most 10 lines; takes seconds for a large one.
+    """Return the damage that SQLite finds in a file, at most 10 lines; takes seconds for a large
+    one.
 
     `quick` skips the comparison of the indexes with the rows of their tables.
     """
@@ -544,8 +546,8 @@ def is_read_only(path: Path) -> bool:
 
 
 def is_empty(path: Path) -> bool:
-    """Return whether there is no catalog file, or nothing was written to it. Raises `Unusable` as
-    `connect_read_only` does."""
+    """Return whether there is no catalog file, or nothing was written to it. Raises `Unusable` in
+    the same cases as `connect_read_only`."""
     # SQLite deletes the write-ahead log of a file of 0 bytes, in which something may be left.
     size = path.stat().st_size if path.is_file() else 0
     if not 0 < size <= _PAGE_BYTES:
@@ -649,7 +651,7 @@ def read_id(connection: sqlite3.Connection) -> str:
 def renew_id(connection: sqlite3.Connection) -> str:
     """Give a catalog a new random id, so that no existing index belongs to it; return the id.
 
-    Clients know it by its first one for good: see `store.lasting_id`.
+    Clients continue to identify the catalog by its first id: see `store.lasting_id`.
     """
     identity = secrets.token_hex(16)
     connection.execute(
@@ -688,7 +690,7 @@ def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
     }
     if not tables:
         return None
-    # They run with the rights of whoever writes.
+    # Triggers and views run with the rights of the user who writes.
     odd = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"
     for kind, name in connection.execute(odd):
         raise InvalidFile(
