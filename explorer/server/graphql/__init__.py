@@ -1,5 +1,5 @@
-"""The GraphQL endpoint: its route here, and in the modules the schema in `sdl`, its resolvers, and
-the execution of documents.
+"""The GraphQL endpoint. Its route is here; the modules contain the schema (`sdl`), its resolvers,
+and the execution of documents.
 
 Modules that import graphql-core are not imported before the first GraphQL request, because it takes
 longer to load than the rest of the service.

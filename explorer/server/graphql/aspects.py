@@ -50,7 +50,8 @@ _TEXTS = ("rawSchema", "tableSchema", "documentSchema", "schema")
 
 
 def _schema(node: Node, info: Info, version: int | None = None) -> Any:
-    """Return the columns of a dataset; an awaitable of those in an older version."""
+    """Return the columns of a dataset, now or in an older version of its schema; for the latter an
+    awaitable."""
     if version:
         return _older_schema(node, info, version)
     return _schema_value(node, info, node.aspect("schemaMetadata"))
@@ -196,9 +197,9 @@ def parents(*paths: str) -> Resolver:
 
 
 async def read_parents(node: Node, info: Info, *paths: str) -> list[Node]:
-    """Return the ancestors of an entity, nearest first. The parent of each is the URN at the one of
-    `paths` whose aspect it has. The list ends before one that is not stored or that occurs already,
-    and has at most 20 entities."""
+    """Return the ancestors of an entity, nearest first. The parent of an entity is the URN at the
+    first of `paths` that it has. The list ends before an entity that is not stored or that is
+    already in it, and has at most 20 entities."""
     above: list[Node] = []
     readers = [reader(path) for path in paths]
     while len(above) < _DEEPEST:
@@ -282,7 +283,7 @@ def _author(element: Value, info: Info) -> Any:
     actor: str = (element.get("createStamp") or {}).get("actor") or ""
     for urn in Urn.parse_all((actor,)):
         return info.context.refer(str(urn), info)
-    # An actor may be any text; if it is no URN, it is taken for a user name.
+    # An actor may be any text; if it is not a URN, it is treated as a user name.
     return info.context.refer(str(Urn.of("corpuser", actor or "unknown")), info)
 
 

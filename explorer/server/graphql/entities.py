@@ -86,7 +86,7 @@ _MAY_NOT = (
 )
 _ROOT_ONLY = "parentNode"
 _GLOBAL_SETTINGS = "urn:li:globalSettings:0"
-# As many runs of a job as DataHub gives by default.
+# The number of runs of a job that DataHub returns by default.
 _RUNS = 20
 _QUERIES_BY = {"source": "source", "datasetUrn": "entities"}
 _NEWEST_FIRST = (SortBy("lastModifiedAt", descending=True),)
@@ -208,8 +208,8 @@ async def _in_domain(node: Node, info: Info, **given: Any) -> Value:
 
 
 async def _in_product(node: Node, info: Info, **given: Any) -> Value:
-    """Return a page of the assets of a data product: those that it lists, and those that name the
-    product themselves."""
+    """Return a page of the assets of a data product: those that its own aspect lists, and those
+    whose aspects name the product."""
     assets = (node.aspect("dataProductProperties") or {}).get("assets") or ()
     listed = tuple(
         str(urn) for urn in Urn.parse_all(asset.get("destinationUrn") for asset in assets)
@@ -262,7 +262,7 @@ def _tag_name(node: Node, _info: Info) -> str:
 
 
 def _inputs(value: Value, info: Info) -> list[Any]:
-    """Return the datasets that a chart reads: from `inputEdges`, or if there are none, from the
+    """Return the datasets that a chart reads: from `inputEdges` or, if there are none, from the
     older field `inputs`."""
     edges = [edge.get("destinationUrn") for edge in value.get("inputEdges") or ()]
     older = [

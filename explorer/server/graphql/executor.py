@@ -287,7 +287,7 @@ _MAX_CHARACTERS = 1_000_000
 _MAX_TOKENS = 20_000
 _MAX_DEFINITIONS = 300
 _MAX_REPEATS = 100_000
-# A query of 60 fields takes 0.1 ms when it comes again, and 3 ms to read.
+# A query of 60 fields takes 3 ms to parse and validate, and 0.1 ms if it is cached.
 _KEPT_BYTES = 16 * 1024 * 1024
 _LARGEST_BYTES = 4 * 1024 * 1024
 # The size of a parsed document; 28 to 44 bytes were measured.
@@ -370,7 +370,8 @@ class ParsedDocument:
 
 
 class DocumentCache:
-    """Parses and validates documents against a schema, and caches those used last. Thread-safe."""
+    """Parses documents, validates them against a schema, and caches those used last.
+    Thread-safe."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
@@ -433,7 +434,8 @@ _STAND_INS: dict[str, Any] = {"String": "", "Boolean": False, "Int": 0, "Long": 
 
 
 class CatalogExecutor(GraphQLExecutor[None]):
-    """An executor that counts the fields it answers, and has values for those that are missing."""
+    """An executor that counts the fields of the answer, and returns default values for missing
+    ones."""
 
     def execute_fields(
         self,
@@ -518,7 +520,7 @@ class Executor:
         mutations.guard(self.schema)
         self._documents = DocumentCache(self.schema)
         self._described: ByteCache[str, bytes] = ByteCache(_SCHEMAS_BYTES, _LARGEST_SCHEMA_BYTES)
-        # A database leaves such a thread waiting, without work.
+        # With a database, such a thread mostly waits.
         heavy = 1 if catalog.store.is_local else _REMOTE_HEAVY
         self._heavy = ThreadPoolExecutor(heavy, thread_name_prefix="graphql-heavy")
         self._heavy_turns = asyncio.Semaphore(heavy)

@@ -135,9 +135,9 @@ async def _scroll_across_lineage(_root: Any, info: Info, **given: Any) -> dict[s
 
 
 def _column_form(arguments: Given, info: Info) -> ColumnForm:
-    """Return the form of the lineage of a column. Plain callers get columns. DataHub's get the
-    entities that the columns belong to, unless the request has a `groupingSpec` that does not group
-    schema fields by dataset."""
+    """Return the form in which the lineage of a column is answered. In the plain dialect it is
+    columns; in DataHub's the entities of the columns, unless the request has a `groupingSpec` that
+    does not group schema fields by dataset."""
     if info.context.dialect == "plain":
         return "columns"
     spec = (arguments.get("searchFlags") or {}).get("groupingSpec")
@@ -369,7 +369,7 @@ _UPSTREAMS = (
     "datasets and jobs can be upstream of datasets and jobs, and datasets and charts of charts and "
     "dashboards"
 )
-# What an aspect that an edge creates must have.
+# The required fields of an aspect that is created for an edge.
 _EMPTY_LISTS: Mapping[str, Given] = {
     "upstreamLineage": {"upstreams": []},
     "dataJobInputOutput": {"inputDatasets": [], "outputDatasets": []},
@@ -377,8 +377,8 @@ _EMPTY_LISTS: Mapping[str, Given] = {
 
 
 def update_lineage(tx: EditTransaction, given: Given) -> None:
-    """Add edges, then remove edges. An edge that is there is not added again, and one that is not
-    there is ignored. Lineage of columns stays as it is.
+    """Add edges, then remove edges. An edge that exists is not added again; the removal of one that
+    does not exist is ignored. The lineage of columns is not changed.
 
     Raises `NotFound` if an end of a new edge does not exist, and `InvalidInput` if DataHub's model
     has no lineage between the types of the two ends.

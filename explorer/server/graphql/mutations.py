@@ -53,13 +53,13 @@ from explorer.server.search.query import SearchQuery
 
 _List = Sequence[dict[str, Any]]
 _Change = Callable[[_List], list[dict[str, Any]]]
-# The aspects of tags and terms, and their field that holds the list.
+# The aspects of tags and terms, each with its field that holds the list.
 _TAGS = ("globalTags", "tags")
 _TERMS = ("glossaryTerms", "terms")
 # Entities of these types have others in them.
 _WITHIN = ("domain", "glossaryNode")
 _PRODUCT = "dataProductProperties"
-# Of entities that get a form in one transaction.
+# The number of entities that get a form in one transaction.
 _PORTION = 500
 _ASSETS = (_PRODUCT, "assets")
 
@@ -115,8 +115,8 @@ def remove_terms(tx: EditTransaction, given: Given) -> None:
 def _change_labels(
     tx: EditTransaction, given: Given, place: tuple[str, str], change: _Change, **beside: Any
 ) -> None:
-    """Change the tags or terms of the entities and columns that an input names. The other keys of
-    the aspect, `beside`, are written where the list changed."""
+    """Change the tags or terms of the entities and columns that an input names. `beside` has other
+    keys of the aspect, which are written only if the list changes."""
     aspect, field = place
 
     def change_column(info: dict[str, Any]) -> dict[str, Any]:
@@ -391,8 +391,8 @@ async def assign_form_by_filter(_root: Any, info: Info, **given: Any) -> bool:
 
 
 def remove_form(tx: EditTransaction, given: Given) -> None:
-    """Take a form from the entities that the input names, with what they answered. Those that do
-    not have it are ignored."""
+    """Remove a form, with its answers, from the entities that the input names. Entities without the
+    form are ignored."""
     form = tx.stored_reference(given["formUrn"], "form", "form")
     for urn in map(tx.stored_entity, given["entityUrns"]):
         stored = _forms(tx, urn)
@@ -408,7 +408,7 @@ def remove_form(tx: EditTransaction, given: Given) -> None:
 
 
 def _forms(tx: EditTransaction, urn: Urn) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the forms that an entity has to answer, and those it has answered."""
+    """Return the forms of an entity that are not completed, and those that are."""
     stored = tx.read(urn, "forms")
     return stored.get("incompleteForms") or [], stored.get("completedForms") or []
 
@@ -641,15 +641,16 @@ def create_product(tx: EditTransaction, given: Given) -> str:
 
 
 def update_product(tx: EditTransaction, urn: Urn, given: Given) -> None:
-    """Change the name and description of a data product; what the input leaves out stays."""
+    """Change the name and description of a data product. Parts that the input leaves out are not
+    changed."""
     tx.stored_reference(str(urn), "data product", "dataProduct")
     values = {key: given[key] for key in ("name", "description") if given.get(key) is not None}
     tx.write(urn, _PRODUCT, values)
 
 
 def set_product(tx: EditTransaction, given: Given) -> None:
-    """Add entities to a data product. If the input names none, remove them from those that they are
-    in."""
+    """Add entities to a data product. If the input names no product, remove the entities from their
+    products."""
     urns = [str(tx.stored_entity(text)) for text in given["resourceUrns"]]
     data_product_urn = given.get("dataProductUrn")
     if data_product_urn:
@@ -714,8 +715,8 @@ def delete(*types: str) -> Resolver:
     """Return the resolver of a mutation that deletes an entity of these types for good, with the
     references to it.
 
-    Whoever does not have the role admin may delete what they alone wrote, so that a new entity can
-    be taken back. A domain or glossary group with others in it is not deleted.
+    Callers without the role admin may delete only entities that they alone wrote, so that they can
+    undo the creation of one. A domain or glossary group with others in it is not deleted.
     """
 
     async def resolve(_root: Any, info: Info, *, urn: str) -> bool:
@@ -818,9 +819,10 @@ RESOLVERS: Resolvers = {
     },
 }
 
-# The first two concern access to the whole catalog, and the last deletes for good what others may
-# have written. What any other mutation removes is kept in an earlier version of the aspect,
-# batchUpdateSoftDeleted only hides, and those that `delete` makes ask for a role themselves.
+# The first two concern access to the whole catalog, and the last permanently deletes values that
+# others may have written. Any other mutation keeps removed values in an earlier version of the
+# aspect, batchUpdateSoftDeleted only hides entities, and the mutations made by `delete` check the
+# role themselves.
 _ADMIN_ONLY = frozenset({"createAccessToken", "revokeAccessToken", "deleteStructuredProperty"})
 ROLES: Mapping[str, Role] = {
     name: "admin" if name in _ADMIN_ONLY else "editor" for name in RESOLVERS["Mutation"]

@@ -178,9 +178,9 @@ _BY_RELATIONSHIP: Mapping[str, Mapping[str, str]] = {
 
 
 def shape_fields(registry: Registry) -> dict[str, dict[str, str]]:
-    """Return the fields with their types that each object type has beside its own: those derived
-    from its aspects, and from the relationships that may point at it. Entity types without an
-    object type of their own share those under `GENERIC`."""
+    """Return the additional fields of each object type with their types: those derived from its
+    aspects, and from the relationships that may point at it. Entity types without an object type of
+    their own share those under `GENERIC`."""
     fields_by_type: dict[str, dict[str, str]] = {GENERIC: dict(_ALWAYS)}
     for entity_type in registry.entities:
         fields = fields_by_type.setdefault(_type_name(entity_type), dict(_ALWAYS))

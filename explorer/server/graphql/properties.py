@@ -139,7 +139,7 @@ def _write(tx: EditTransaction, urn: Urn, properties: list[_Value]) -> _Value:
 
 
 def _set(tx: EditTransaction, urn: Urn, given: Given) -> None:
-    """Write the display settings of a property that an input has."""
+    """Write the display settings in an input to a property."""
     fields = {
         key: value
         for key, value in (given.get("settings") or {}).items()

@@ -430,7 +430,7 @@ def _entities(tx: EditTransaction, texts: Iterable[str]) -> list[str]:
 
 
 def _resolve_assignees(tx: EditTransaction, texts: Iterable[str]) -> list[dict[str, Any]]:
-    # As in DataHub, they need not be stored: pipelines assign people who have never signed in.
+    # As in DataHub, assignees need not be stored: pipelines assign people who have never signed in.
     urns = [Urn.parse(text) for text in dict.fromkeys(texts)]
     for urn in urns:
         if urn.entity_type not in OWNERS:
@@ -468,7 +468,8 @@ async def _usage(node: Node, info: Info, **given: Any) -> Value:
 
 
 async def _usage_points(node: Node, info: Info, start: int | None) -> list[Value]:
-    """Return the usage statistics from a time on that can be added up."""
+    """Return the usage statistics from a time on, without windows that overlap others and so cannot
+    be added up."""
     return separate_windows(await _points(node, info, _USAGE, start), _span)
 
 
@@ -479,7 +480,7 @@ def _span(point: Value) -> tuple[int, int]:
 
 
 def _bucket(node: Node, parts: Sequence[Value]) -> Value:
-    """Return a bucket of what one source or several counted in the same window."""
+    """Return the bucket of a usage window, which adds up the counts of one or several sources."""
     point = parts[0]
     if len(parts) > 1:
         total = _aggregate(parts)

@@ -35,8 +35,8 @@ Value = Mapping[str, Any]
 
 
 def reader(path: str) -> Callable[[Any], Any]:
-    """Return a function that reads what an entity or a record has at a path: names joined by `.`,
-    of which the first one is an aspect or a part of the key if it is an entity."""
+    """Return a function that reads the value at a path in an entity or a record. A path is names
+    joined by `.`; for an entity, the first one is an aspect or a part of the key."""
     first, *inner = path.split(".")
 
     def read(value: Any) -> Any:
@@ -59,7 +59,7 @@ def symbol(node: Node, _info: Info) -> str:
 
 
 def or_else(path: str, default: Any) -> Resolver:
-    """Return a resolver that gives what is at a path, or `default` if there is nothing."""
+    """Return a resolver that gives the value at a path, or `default` if there is none."""
     read = reader(path)
 
     def resolve(value: Any, _info: Info) -> Any:
@@ -70,8 +70,8 @@ def or_else(path: str, default: Any) -> Resolver:
 
 
 def entity(path: str) -> Resolver:
-    """Return a resolver that gives the entity named at a path, which need not be stored; None if
-    there is nothing."""
+    """Return a resolver that gives the entity whose URN is at a path, stored or not; None if there
+    is no value."""
     read = reader(path)
 
     def resolve(value: Any, info: Info) -> Any:
@@ -82,8 +82,8 @@ def entity(path: str) -> Resolver:
 
 
 def entity_or_null(path: str) -> Resolver:
-    """Return a resolver that gives the entity named at a path; None if there is nothing, no URN or
-    one of an unknown entity type."""
+    """Return a resolver that gives the entity whose URN is at a path; None if there is no value, or
+    if it is not a URN of a known entity type."""
     read = reader(path)
 
     def resolve(value: Any, info: Info) -> Any:
@@ -96,8 +96,8 @@ def entity_or_null(path: str) -> Resolver:
 
 
 def entities(path: str, entity_type: str | None = None) -> Resolver:
-    """Return a resolver that gives the entities named in the list at a path: those of one entity
-    type, or of any known type. Other elements are left out."""
+    """Return a resolver that gives the entities whose URNs are in the list at a path: those of
+    `entity_type`, or of any known type without it. Other elements are left out."""
     read = reader(path)
 
     def resolve(value: Any, info: Info) -> list[Any]:
@@ -193,15 +193,15 @@ _PLACE = "  DATASET\n"
 _LONG_DIGITS = 20
 
 Resolvers = Mapping[str, Mapping[str, Callable[..., Any] | str]]
-"""By object type and field the resolver; or the path at which the value of the type has the field,
-see `_derive_resolver`. Those of `Entity` are for every type of an entity."""
+"""The resolvers by object type and field. A text in place of a resolver is the path of the field's
+data, see `_derive_resolver`. Resolvers of `Entity` apply to all object types of entities."""
 
 _ENTITY = "Entity"
 _ENTITY_TYPES: Mapping[str, str | None] = {
     _ENTITY: None,
     **{shape.object_type: shape.entity_type for shape in SHAPES.values()},
 }
-"""The entity type of each type of a field that is an entity; `None` if it may be any."""
+"""The entity type of each GraphQL type that stands for an entity; `None` for any entity type."""
 _ENTRIES, _COLUMN = "CustomPropertiesEntry", "SchemaFieldRef"
 
 
@@ -242,11 +242,11 @@ def assemble(
 
 
 def _derive_resolver(of: GraphQLObjectType, field_name: str, path: str) -> Resolver | None:
-    """Return the resolver of a field that a value of a type has at a path; `None` if it is there
-    under the field's own name, in the form of the answer.
+    """Return the resolver of a field whose data is at a path in a value of the type `of`; `None` if
+    the data is under the field's own name, in the form of the answer.
 
-    A field whose type is an entity holds its URN; a page holds those of its entities as `urns`. A
-    field of entries holds a map, and a field of columns their URNs.
+    The data of a field whose type is an entity is its URN; a page has the URNs of its entities in
+    `urns`. The data of a list of entries is a map, and that of a list of columns their URNs.
     """
     kind = of.fields[field_name].type
     named = get_named_type(kind).name

@@ -124,7 +124,7 @@ async def input_filter(
 
 
 def _both(left_filter: Filter, right_filter: Filter) -> Filter:
-    """Return the filter that matches what both filters match."""
+    """Return the filter for entities that match both filters."""
     if not left_filter.any_of or not right_filter.any_of:
         return left_filter if left_filter.any_of else right_filter
     if len(left_filter.any_of) * len(right_filter.any_of) > MAX_VALUES:
@@ -367,8 +367,9 @@ _LEGACY_FACETS = {"entity": _ENTITY_TYPE}
 def _count_nested(
     index: SearchEngine, query: SearchQuery, path: Sequence[str], most: int
 ) -> dict[str, int]:
-    """Return how many results there are of each combination of values of several facets, most
-    frequent first. A search for each of the `most` first values of all facets but the last."""
+    """Return the number of results with each combination of values of several facets, most frequent
+    first. Takes a search for each of the first `most` values, or combinations, of all facets but
+    the last."""
     field, *below = path
     facets = {facet.name: facet.counts for facet in index.search(query).facets}
     counts: dict[str, int] = {}
@@ -420,7 +421,7 @@ async def _results(info: Info, page: FoundPage, flags: Given) -> dict[str, Any]:
 
 
 def _suggestions(page: FoundPage) -> list[dict[str, Any]]:
-    """Return the corrected text of a search, if it was misspelt, in the form of DataHub's
+    """Return the corrected text of a search, if it was corrected, in the form of DataHub's
     suggestions."""
     if page.corrected is None:
         return []
@@ -543,7 +544,7 @@ def _suggest(value: Given, info: Info) -> Any:
 
 def _asks(info: Info, field: str) -> bool:
     """Return whether a document may select `field` of the object being resolved. True if it selects
-    fragments there, which are not searched."""
+    any fragment there, because fragments are not examined."""
     return any(
         getattr(getattr(selection, "name", None), "value", field) == field
         or selection.kind != "field"

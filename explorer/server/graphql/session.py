@@ -87,7 +87,8 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
     column: str | None = None
 
     def compare(self, transaction: Transaction) -> "EditConflict | None":
-        """Return None if the stored value is the expected one, else the conflict to raise.
+        """Return None if the stored value is the expected one, else the conflict, for the caller to
+        raise.
 
         Raises `InvalidUrn`, and `InvalidInput` if the entity cannot have such a value.
         """
@@ -125,7 +126,7 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
         return aspect
 
     def _read(self, value: Mapping[str, Any]) -> _Value:
-        """Return the compared value from the value of its aspect."""
+        """Return the value to compare, read from the value of its aspect."""
         if self.column is not None:
             infos = value.get("editableSchemaFieldInfo") or ()
             info: Mapping[str, Any]
@@ -362,8 +363,8 @@ class GraphQLContext:
             raise ServerFault(f"the change was saved, but not read back: {error}") from error
 
     def refer_all(self, urns: Iterable[str], info: Info) -> "list[Node | Awaitable[Node]]":
-        """Return the same as `refer` for each of several URNs; anything that is no URN is left
-        out."""
+        """Return the entities with several URNs, in order, each as `refer` returns it; anything
+        that is not a URN is left out."""
         nodes = [self.node(urn) for urn in Urn.parse_all(urns)]
         if _shallow(info):
             return list(nodes)
@@ -376,7 +377,7 @@ class GraphQLContext:
         return nodes
 
     def forget(self) -> None:
-        """Forget what was read; called after a write, so that entities are read again."""
+        """Forget the entities read so far; called after a write, so that they are read again."""
         self._nodes.clear()
 
     async def _read(self, node: "Node") -> "Node":
@@ -436,7 +437,7 @@ class Node:
         return self._stored or {}
 
     def take(self, aspects: Iterable[StoredAspect]) -> None:
-        """Set the latest aspects."""
+        """Set the latest aspects, and mark the entity as read."""
         self._stored = {aspect.name: aspect for aspect in aspects}
 
     def aspect(self, name: str) -> dict[str, Any] | None:
@@ -609,7 +610,7 @@ class EditTransaction:
         self.has_written = True
 
     def is_own(self, urn: Urn) -> bool:
-        """Return whether every version of every aspect of an entity is of the actor of the edit."""
+        """Return whether the actor of the edit wrote every version of every aspect of an entity."""
         text = str(urn)
         names = [aspect.name for aspect in self._transaction.aspects([text])[text]]
         versions = self._transaction.histories([text], names)[text]
@@ -672,8 +673,8 @@ def edit(
 def edit_giving_entity(
     change: Callable[[EditTransaction, Given], str], argument: str | None = "input"
 ) -> Resolver:
-    """Return the same as `edit`, for a mutation that returns the entity whose URN is the result of
-    `change`."""
+    """Return the resolver of a mutation, see `edit`, that returns the entity whose URN is the
+    result of `change`."""
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
         arguments = given[argument] if argument else given
