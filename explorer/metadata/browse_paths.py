@@ -7,8 +7,7 @@ from typing import Any, Final
 from explorer.metadata.urn import Urn
 
 PATH_ASPECTS: Final = ("browsePaths", "browsePathsV2", "glossaryTermInfo")
-"""The aspects that contain the folders of an entity.
-"""
+"""The aspects that contain the folders of an entity."""
 
 _FOLDER: Final = re.compile(r"(?:\\/|[^/])+")
 _WORDS: Final = re.compile(r"\w+")

@@ -64,8 +64,7 @@ class MetadataFile:
 
     def __init__(self, stream: io.BufferedReader, registry: Registry, *, skip: int = 0) -> None:
         self.record = -1
-        """The index of the record that contains the last change, from 0; -1 before the first.
-        """
+        """The index of the record that contains the last change, from 0; -1 before the first."""
         self._registry = registry
         self._records = _records(*decompress(stream))
         self._skip = skip

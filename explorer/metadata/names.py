@@ -40,8 +40,7 @@ _TOLD = (
     ("schemafieldInfo", "name"),
 )
 NAME_ASPECTS = tuple(dict.fromkeys(aspect for aspect, _ in _TOLD))
-"""The aspects that usually contain names.
-"""
+"""The aspects that usually contain names."""
 _ENDINGS = ("Properties", "Info")
 _FIELDS = ("displayName", "name", "title")
 

@@ -24,8 +24,7 @@ CONDITION_HEADERS = (
     "If-Unmodified-Since",
     "If-None-Match",
 )
-"""The headers for conditions, in a proposal or in its HTTP request.
-"""
+"""The headers for conditions, in a proposal or in its HTTP request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,8 @@ class Condition:
     """The conditions of a write on the stored aspect.
 
     `version` is the version in its system metadata, -1 if the aspect must not exist. `none`
-    requires that the aspect, or the entity if the write creates one, does not exist yet.
+    requires that the aspect does not exist; CREATE and CREATE_ENTITY then do nothing, instead of
+    failing, if it or the entity does.
     """
 
     version: int | None = None
@@ -134,8 +134,7 @@ class Proposal:
     headers: Mapping[str, Any] | None = None
     line: bytes | None = field(default=None, init=False, compare=False, repr=False)
     """The JSON of the `proposal` object of endpoint 1, if the file contained exactly this; `None`
-    in changed copies.
-    """
+    in changed copies."""
 
     def from_run(self, run_id: str, observed_millis: int) -> "Proposal":
         """Return the change with a run and its time in the system metadata, or unchanged if it

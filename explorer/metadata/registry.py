@@ -69,8 +69,7 @@ SearchKind = Literal[
 
 
 PathReader = Callable[[Any], Sequence[list[Any]]]
-"""A function that returns, for each of a fixed list of paths, the values at the path in order.
-"""
+"""A function that returns, for each of a fixed list of paths, the values at the path in order."""
 
 
 class Field(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -15,14 +15,11 @@ from explorer.errors import InvalidAspect, InvalidUrn
 from explorer.metadata.urn import Urn
 
 ASSIGNMENTS = "structuredProperties"
-"""The aspect with the property values of an entity.
-"""
+"""The aspect with the property values of an entity."""
 DEFINITION = "propertyDefinition"
-"""The aspect with the definition of a property.
-"""
+"""The aspect with the definition of a property."""
 PREFIX = "structuredProperties."
-"""The prefix of the name of a property's search field, before the id of the property.
-"""
+"""The prefix of the name of a property's search field, before the id of the property."""
 
 _SETTINGS = "structuredPropertySettings"
 _DATA_TYPE = "urn:li:dataType:"

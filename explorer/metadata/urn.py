@@ -15,8 +15,7 @@ from explorer.errors import InvalidUrn
 
 MAX_URN_BYTES = 512
 UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
-"""The actor of a change without a known author.
-"""
+"""The actor of a change without a known author."""
 _PREFIX = "urn:li:"
 # NUL, line breaks, and the separator of DataHub's compound keys.
 _FORBIDDEN = re.compile("[\0\n\r\u241f]")

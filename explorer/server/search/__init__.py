@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from explorer.server.search.meaning import MeaningIndex
 
 IS_RENEWED = "the search index is being rebuilt; try again in a moment"
-"""The default reason that searches are given while the index is suspended."""
+"""The default message of searches while the index is suspended."""
 
 
 class SearchEngine(Protocol):
@@ -66,7 +66,7 @@ class SearchEngine(Protocol):
     before_read: Callable[[], object]
     is_suspended: bool
     meaning: "MeaningIndex | None"
-    """By which documents are also found that mean something alike; `None` if that is off."""
+    """The index for searches by meaning; `None` if these are off."""
 
     @property
     def committed_offset(self) -> int:

@@ -56,7 +56,7 @@ from explorer.server.search.query import (
 from explorer.server.store import StoredAspect
 
 MOST_TABLES: Final = 200
-"""How many tables of a search are looked through."""
+"""The number of tables found whose columns are examined."""
 SCHEMA_ASPECTS: Final = ("schemaMetadata", "editableSchemaMetadata")
 """The aspects that columns are read from."""
 

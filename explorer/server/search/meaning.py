@@ -185,7 +185,7 @@ class MeaningIndex:
         self._news = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
         self.is_ready = False
-        """Whether there was a vector for every document once."""
+        """Whether every document has had a vector at some time."""
         self.version = 0
         """A number that changes with the vectors, once they are ready."""
 

@@ -129,7 +129,7 @@ It takes the entity types, how names compare, and the text to compare them with.
 
 
 Expand: TypeAlias = "Callable[[str], Sequence[Node]]"
-"""A function that returns the nodes for what a folded word is another name of."""
+"""A function that returns the nodes of which a folded word is another name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,8 @@ class Translator:
         self._left_to_compare = _MOST_COMPARED
         self._known_words: dict[str, list[str]] = {}
         self.listed_terms = 0
-        """How many terms the queries that were made list: those with a prefix, for each query."""
+        """The number of terms listed in the queries made so far, to which prefixes were
+        expanded."""
 
     def query(self, node: Node) -> tantivy.Query:
         """Return the tantivy query for the documents that match a node."""

@@ -447,7 +447,7 @@ _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})
 
 Kind = Literal["field", "refers", "name", "written", "other", "prefix", "folder"]
-"""What a term of `marks` says of a document.
+"""The kinds of terms in `marks`, each of which states a fact about a document.
 
 field      it has a value in this field
 refers     it is found when this URN is typed
