@@ -1,7 +1,8 @@
-"""The encoding of a text: found out from its bytes, or named by a person.
+"""The encoding of a text: detected from its bytes, or named by a person.
 
-Byte order marks, UTF-16 and UTF-8 are certain. What is left is guessed by charset-normalizer among
-the encodings that spreadsheets and databases write, so the name is told wherever a text is read.
+Byte order marks, UTF-16 and UTF-8 are recognized with certainty. Any other encoding is guessed by
+charset-normalizer among those that spreadsheets and databases write, so its name is shown
+wherever a text is read.
 """
 
 import codecs
@@ -40,8 +41,8 @@ _ZERO_SHARE: Final = 0.02
 
 
 def find_encoding(start: bytes) -> str:
-    """Return the encoding of a text that begins with these bytes, by Python's name; for what is no
-    text, UTF-8. From `SAMPLE_BYTES` on the last character may be cut off."""
+    """Return the encoding of a text that begins with these bytes, by Python's name; UTF-8 if they
+    are not text. If there are `SAMPLE_BYTES` or more, the last character may be incomplete."""
     for mark, name in _MARKS:
         if start.startswith(mark):
             return name
@@ -78,7 +79,7 @@ def _is_utf8(start: bytes) -> bool:
 
 
 def check_encoding(name: str) -> str:
-    """Return the name of an encoding. Raises `InvalidInput` if Python has none of that name."""
+    """Return the name of an encoding. Raises `InvalidInput` if Python does not know the name."""
     try:
         "a".encode(name)
     except LookupError:
@@ -91,9 +92,9 @@ def check_encoding(name: str) -> str:
 def decode_text(data: bytes, encoding: str | None = None) -> str:
     """Return the text of a file that people edit, without its byte order mark.
 
-    Because it is written into the catalog, a guess is not enough: a file that is neither UTF-8 nor
-    UTF-16 is decoded only if its encoding is given. Raises `InvalidInput` otherwise, with the
-    likely encoding, and for a wrong one.
+    Because the text is written into the catalog, a guess is not enough: a file that is neither
+    UTF-8 nor UTF-16 is decoded only if its encoding is given. Raises `InvalidInput`, with the
+    likely encoding, if it is not given or is wrong.
     """
     name = check_encoding(encoding) if encoding else find_encoding(data)
     if encoding is None and not name.startswith("utf-"):
@@ -108,7 +109,7 @@ def decode_text(data: bytes, encoding: str | None = None) -> str:
 
 
 def undecodable(name: str, error: UnicodeDecodeError, *, is_given: bool) -> str:
-    """Return why a text cannot be read in an encoding, and what to do."""
+    """Return a sentence that says why a text cannot be decoded, and what to do."""
     bytes_ = error.object[error.start : error.end].hex(" ")
     todo = "leave the encoding out, to have it found out" if is_given else "give its encoding"
     return f"it is not {name} (the bytes {bytes_} are no character of it): {todo}"

@@ -75,8 +75,8 @@ class CatalogError(Exception):
 
 
 class IncompleteFrame(UserWarning):
-    """A data frame has not all rows that there are: its `attrs["complete"]` is False. The message
-    says how many it has, and how the others are read."""
+    """A data frame does not contain all rows that exist: its `attrs["complete"]` is False. The
+    message says how many it contains, and how to read the others."""
 
 
 class InvalidInput(CatalogError):

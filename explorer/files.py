@@ -18,15 +18,15 @@ _SQLITE_FULL = (13, 4874)
 def replace_file(
     path: Path, data: bytes, *, mode: int | None = 0o600, is_synced: bool = True
 ) -> None:
-    """Write bytes to a file atomically, replacing its content or creating it with `mode`. Without a
-    mode the file keeps its own, or gets that of any new file.
+    """Write bytes to a file atomically, replacing its content or creating it with `mode`. If `mode`
+    is `None`, an existing file keeps its mode, and a new one gets the usual mode of new files.
 
     Other processes, and this one after a crash, see either the old content or the new, never a
     part. With `is_synced` the new content is on disk when this returns, also after a power failure.
-    If root writes it, the file keeps its owner, or gets that of the directory if it is new, so that
-    a service of that user can go on reading it. A symbolic link stays, and the file that it points
-    to is replaced; a device or a pipe is written to. The directory has to exist. Raises `OSError`:
-    the file then has the old content, or the new if only syncing the directory failed.
+    If root writes it, the file keeps its owner, or a new file gets the owner of the directory, so
+    that a service of that user can still read it. A symbolic link stays, and the file that it
+    points to is replaced; a device or a pipe is written to. The directory has to exist. Raises
+    `OSError`: the file then has the old content, or the new if only syncing the directory failed.
     """
     target = path_to_replace(path)
     if target is None:
@@ -58,8 +58,8 @@ def replace_file(
 
 
 def keep_owner(descriptor: int, other: Path) -> None:
-    """Give an open file the owner and group of another file or directory if this process is root's,
-    and do nothing otherwise. Raises `OSError`."""
+    """Give an open file the owner and group of another file or directory if this process runs as
+    root, and do nothing otherwise. Raises `OSError`."""
     if os.name == "posix" and os.geteuid() == 0:
         status = other.stat()
         if (status.st_uid, status.st_gid) != (0, 0):
@@ -67,11 +67,11 @@ def keep_owner(descriptor: int, other: Path) -> None:
 
 
 def give_to_owner(directory: Path) -> None:
-    """Give what root owns in a directory, at any depth, to the owner and group of the directory if
-    this process is root's, and do nothing otherwise. Raises `OSError`.
+    """Give all files of root in a directory, at any depth, to the owner and group of the directory
+    if this process runs as root, and do nothing otherwise. Raises `OSError`.
 
-    Links stay root's, and so do files with another name elsewhere: whoever owns the directory may
-    have put them there.
+    Links stay root's, and so do files that have another hard link elsewhere: the owner of the
+    directory may have put them there.
     """
     if os.name != "posix" or os.geteuid() != 0:
         return
@@ -99,15 +99,15 @@ def give_to_owner(directory: Path) -> None:
 
 
 def path_to_replace(path: Path) -> Path | None:
-    """Return the path of the file that is replaced when `path` is written: that which a symbolic
-    link points to. `None` for a device or a pipe, which has to be written to as it is."""
+    """Return the path of the file that is replaced when `path` is written: the target of a symbolic
+    link, else `path`. `None` for a device or a pipe, which is written to instead of replaced."""
     if path.exists() and not path.is_file():
         return None
     return path.resolve() if path.is_symlink() else path
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Return whether an error, or one that caused it, says that a disk is full or a quota used
+    """Return whether an error, or one that caused it, means that a disk is full or a quota is used
     up."""
     while error is not None:
         code = getattr(error, "sqlite_errorcode", 0)
@@ -130,11 +130,11 @@ _GZIP_PIECE_BYTES = 1024
 
 
 def unpack(packed: bytes, most_bytes: int, *, with_zlib: bool = False) -> bytes:
-    """Decompress gzip data, all members of it (RFC 1952 allows several); with `with_zlib` also data
-    of zlib, which is recognized by its first bytes.
+    """Decompress gzip data, which may have several members (RFC 1952); with `with_zlib` also zlib
+    data, which is recognized by its first bytes.
 
     Raises `OverflowError` if the result is longer than `most_bytes`, and `ValueError` if the data
-    is damaged, ends early, or goes on with anything else.
+    is damaged, ends early, or is followed by anything else.
     """
     chunks: list[bytes] = []
     size = at = 0

@@ -1,4 +1,5 @@
-"""The command that adds an extra to this package, in the way in which it was installed."""
+"""The command that adds an extra to this package, for the way in which the package was
+installed."""
 
 import json
 import os
@@ -19,11 +20,11 @@ _EXTRAS: Final = re.compile(r"\[([^\]]*)\]")
 def install_command(
     extra: str, prefix: Path | None = None, installed: Distribution | None = None
 ) -> str:
-    """Return the command that installs an extra: of `uv tool`, `pipx`, `uv pip` or `pip`, from
-    where the package is from. The extras that a tool has are kept.
+    """Return the command that installs an extra: one of `uv tool`, `pipx`, `uv pip` or `pip`, from
+    the place where the package came from. Extras that are already installed are kept.
 
-    `prefix` is the folder of the Python environment, and `installed` what is known of the package
-    in it; by default those of this program. A checkout that is run as it is counts as editable.
+    `prefix` is the folder of the Python environment, and `installed` the metadata of the package
+    in it; by default those of this program. A checkout that is run in place counts as editable.
     """
     prefix = prefix or Path(sys.prefix)
     installed = installed or _find_installed()
@@ -63,8 +64,8 @@ def _find_installed() -> Distribution | None:
 
 
 def _requirement(origin: dict[str, Any], extras: str, *, is_checkout: bool) -> str:
-    """Return what is installed: the name of the package, or the place that it was taken from, as
-    `direct_url.json` names it."""
+    """Return the requirement to install: the name of the package, or the place where it came from
+    according to `direct_url.json`, with the extras."""
     url = origin.get("url", "")
     if is_checkout or "dir_info" in origin:
         folder = _ROOT if is_checkout else Path(unquote(urlsplit(url).path))

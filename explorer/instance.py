@@ -56,13 +56,13 @@ class DirectoryInUse(InUse):
 
 
 class Hold:
-    """A data directory that is locked for this process until the context ends."""
+    """A data directory that this process has locked until the context ends."""
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
 
     def announce(self, address: str, version: str) -> Instance:
-        """Publish the address of the service, so that others find it."""
+        """Publish the address of the service, so that other processes find it."""
         instance = Instance(os.getpid(), address, version, time.time_ns() // 1_000_000)
         data = msgspec.json.encode(instance)
         replace_file(self.data_dir / _FILE, data, mode=0o644, is_synced=False)
@@ -75,7 +75,7 @@ class Hold:
 
 @contextmanager
 def report_full_disk(data_dir: Path) -> Iterator[None]:
-    """Replace an error for a full disk by a `StorageFault` that says which disk it is."""
+    """Replace an error for a full disk by a `StorageFault` that names the disk."""
     try:
         yield
     except Exception as error:
@@ -88,7 +88,7 @@ def report_full_disk(data_dir: Path) -> Iterator[None]:
 def hold(data_dir: Path) -> Iterator[Hold]:
     """Lock a data directory, which is created if it does not exist.
 
-    Raises `DirectoryInUse`, with the process and address, if another service has it, and
+    Raises `DirectoryInUse`, with the process and address, if another service has locked it, and
     `StorageFault` if it cannot be written.
     """
     _prepare(data_dir)
@@ -127,11 +127,11 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
     """Return the service of a data directory, starting it if needed, once it answers.
 
     The service is a separate process that outlives this one. If several processes start it at the
-    same time, one service remains. The service of an older release is stopped, after it answered
-    the requests under way, and replaced. Raises `StorageFault` if the disk is full, `Unusable`,
-    with the service's own message, if it cannot start, and `Unreachable` if it does not answer in
-    time: a service that starts or stops may take `timeout_seconds`, one that has published its
-    address `answer_seconds`.
+    same time, one service remains. The service of an older release is replaced, after it has
+    answered the requests under way. Raises `StorageFault` if the disk is full, `Unusable`, with the
+    service's own message, if it cannot start, and `Unreachable` if it does not answer in time: a
+    service that starts or stops may take `timeout_seconds`, one that has published its address
+    `answer_seconds`.
     """
     data_dir = data_dir.absolute()
     _children[:] = [child for child in _children if child.poll() is None]
@@ -187,9 +187,9 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
 
 
 def stop(data_dir: Path, timeout_seconds: float = 10.0) -> None:
-    """Have the service of a data directory end, after the requests under way, and wait until it
-    takes no new ones; `ensure` then starts another. One that listens on a port is left: people
-    start that one themselves."""
+    """Stop the service of a data directory after the requests under way, and wait until it accepts
+    no new ones; `ensure` then starts another. A service that listens on a port is not stopped,
+    because people start it themselves."""
     instance = find(data_dir)
     if instance is None or _is_tcp(instance.address):
         return
@@ -201,11 +201,12 @@ def stop(data_dir: Path, timeout_seconds: float = 10.0) -> None:
 
 
 def socket_path(data_dir: Path) -> Path | None:
-    """Return the path of the Unix socket of a data directory's service, `None` without Unix
-    sockets.
+    """Return the path of the Unix socket of a data directory's service; `None` if the system has no
+    Unix sockets.
 
-    It is in the directory itself, or if that path is too long for a socket, in a private directory.
-    Raises `StorageFault` if that one belongs to another user or is accessible to others.
+    The socket is in the directory itself, or if that path is too long for a socket, in a private
+    directory. Raises `StorageFault` if the private directory belongs to another user or is
+    accessible to others.
     """
     if not hasattr(socket, "AF_UNIX"):
         return None
@@ -330,8 +331,8 @@ else:
 
 
 def _answers(instance: Instance, seconds: float) -> bool:
-    """Return whether the service answers in so many seconds, even if only for reading because its
-    database is damaged."""
+    """Return whether the service answers within some seconds. A service that only serves reads
+    because its database is damaged counts too."""
     try:
         with _connect(instance.address, seconds) as connection:
             base = urlsplit(instance.address).path if _is_tcp(instance.address) else ""
@@ -343,9 +344,9 @@ def _answers(instance: Instance, seconds: float) -> bool:
 
 
 def _is_outdated(instance: Instance) -> bool:
-    """Return whether an older release started a service for the front ends on this machine.
+    """Return whether a service for the front ends on this machine was started by an older release.
 
-    False for one that listens on a port: people start that one themselves.
+    False for a service that listens on a port, because people start it themselves.
     """
     theirs, ours = (re.findall(r"\d+", version) for version in (instance.version, __version__))
     return not _is_tcp(instance.address) and list(map(int, theirs)) < list(map(int, ours))
@@ -402,7 +403,7 @@ def _leave() -> None:
 
 
 def _home(data_dir: Path) -> Path:
-    """Return the working directory for the service, in which `-m` finds the package that this
+    """Return a working directory for the service in which `python -m` finds the package that this
     process runs."""
     root = Path(__file__).resolve().parents[1]
     return data_dir if root.name.endswith("-packages") else root

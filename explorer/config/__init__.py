@@ -1,15 +1,15 @@
-"""Where things are kept, and which server is meant.
+"""Where files are stored, and which server is used.
 
-CATALOG_URL         the server of every command, the terminal and the notebook
+CATALOG_URL         the server for every command, the terminal and the notebook
 CATALOG_PROFILE     or a server by the name of its profile
-CATALOG_TOKEN       the access token shown to that server, or to the one asked where none is named
-CATALOG_DATA_DIR    where the embedded catalog lives; set, it is meant before the current profile
-CATALOG_STATE_DIR   where logs, drafts and the state of front ends live
-CATALOG_CONFIG_DIR  where the profiles are kept
-CATALOG_CACHE_DIR   where answers are kept for working offline
-CATALOG_DRAFTING_COMMAND  a command that drafts descriptions; stronger than that of a profile
+CATALOG_TOKEN       the access token for that server, or for the one used if neither is set
+CATALOG_DATA_DIR    the directory of the embedded catalog; if set, it precedes the current profile
+CATALOG_STATE_DIR   the directory of logs, drafts and the state of front ends
+CATALOG_CONFIG_DIR  the directory of the profiles
+CATALOG_CACHE_DIR   the directory of answers that are cached for working offline
+CATALOG_DRAFTING_COMMAND  a command that drafts descriptions; precedes that of a profile
 
-Where none of these names a server and no profile is current, those of DataHub's tools do:
+If none of these names a server and no profile is current, the settings of DataHub's tools apply:
 DATAHUB_GMS_URL (or DATAHUB_GMS_HOST, DATAHUB_GMS_PORT and DATAHUB_GMS_PROTOCOL) with
 DATAHUB_GMS_TOKEN, and the file ~/.datahubenv unless DATAHUB_SKIP_CONFIG is true.
 """

@@ -1,8 +1,8 @@
 """Which catalog was last seen at each address.
 
-What is kept on this machine of a catalog is stored under its id, so that two catalogs that are at
-one address in turn do not share it. Of a server that gives no id, and of one that was never
-reached, it is stored under the address.
+Files on this machine that belong to a catalog are stored under its id, so that two catalogs that
+use the same address in turn do not share them. If a server has no id, or was never reached, they
+are stored under the address.
 """
 
 import json
@@ -17,11 +17,11 @@ _KINDS = ("concepts", "drafts", "loads", "searches", "visits")
 
 
 def note_catalog(identity: str, catalog_id: str) -> None:
-    """Record that the catalog with this id is at an address, which is given by its identity; the id
-    is empty if the server gives none.
+    """Record that the catalog with this id is at an address, given by its `identity`; the id is
+    empty if the server has none.
 
-    What was stored under the address before becomes that of the first catalog that is seen there.
-    Blocks. Never raises: where that cannot be recorded, the address counts.
+    Files that were stored under the address before are renamed to belong to the first catalog that
+    is seen there. Blocks. Never raises: if this cannot be recorded, files stay under the address.
     """
     path = _file()
     if _read(path).get(identity, ["", None])[1] == catalog_id:
@@ -36,8 +36,8 @@ def note_catalog(identity: str, catalog_id: str) -> None:
 
 
 def state_keys(identity: str) -> tuple[str, ...]:
-    """Return the keys under which something may be stored of the catalog at an address, the one to
-    store it under first."""
+    """Return the keys under which files of the catalog at an address may be stored; new files are
+    stored under the first one."""
     first, now = _read(_file()).get(identity, ["", ""])
     if not now:
         return (identity,)
@@ -45,7 +45,7 @@ def state_keys(identity: str) -> tuple[str, ...]:
 
 
 def state_name(identity: str) -> str:
-    """Return the name of the files with what is stored of the catalog at an address."""
+    """Return the name of the files that are stored for the catalog at an address."""
     return _digest(state_keys(identity)[0])
 
 
@@ -75,7 +75,7 @@ def _read(path: Path) -> dict[str, list[str]]:
 
 
 def _adopt(old: str, new: str) -> None:
-    """Rename what is stored under an address, unless the catalog has something of that kind."""
+    """Rename the files stored under an address, unless the catalog already has one of that kind."""
     for kind in _KINDS:
         for end in ("", ".json"):
             target = state_dir() / kind / f"{new}{end}"

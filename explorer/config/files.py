@@ -126,4 +126,4 @@ if os.name == "posix":
 else:
 
     def _wait_for(lock: int) -> None:
-        """Elsewhere two changes at once are left to the people who make them."""
+        """Do nothing: on other systems than POSIX the file is not locked."""

@@ -36,7 +36,7 @@ _SearchChange = Callable[[SearchFile], SearchFile]
 @dataclass(frozen=True, slots=True)
 class SearchStore:
     """The searches of one catalog. Every change reads the file again under a lock, so that two
-    programs lose nothing. Reading and writing block: call from a thread."""
+    programs do not lose each other's changes. Reading and writing block: call from a thread."""
 
     path: Path
 
@@ -58,7 +58,7 @@ class SearchStore:
             ) from error
 
     def save(self, search: SavedSearch) -> SearchFile:
-        """Save a search under its name, replacing one of that name."""
+        """Save a search under its name, replacing an existing search of that name."""
 
         def change(file: SearchFile) -> SearchFile:
             searches = [
@@ -69,7 +69,7 @@ class SearchStore:
         return self._change(change)
 
     def rename(self, name: str, new: str) -> SearchFile:
-        """Rename a saved search, replacing one of the new name."""
+        """Rename a saved search, replacing an existing search of the new name."""
 
         def change(file: SearchFile) -> SearchFile:
             searches = [
@@ -86,7 +86,7 @@ class SearchStore:
         return self._change(change)
 
     def forget(self, *, name: str = "", recent: str = "") -> SearchFile:
-        """Remove a saved or a recent search."""
+        """Remove a saved search by its name, or a recent one by its text."""
 
         def change(file: SearchFile) -> SearchFile:
             return SearchFile(

@@ -1,4 +1,4 @@
-"""The servers that people use: profiles, which name them; their tokens; and which one is meant.
+"""The servers that people use: profiles, which name them; their tokens; and which one to use.
 
 Profiles are kept in one file that people may also edit by hand.
 
@@ -11,15 +11,14 @@ token_from = "keyring"
 read_only = true
 drafting_command = ""
 
-A command that drafts descriptions is that of the server's profile, where that names one, else the
-one named above all profiles; an empty one in a profile says that nothing of that server is given to
-a command.
+The command that drafts descriptions is that of the server's profile, or else the one above all
+profiles. If it is empty in a profile, nothing from that server is passed to a command.
 
-The token of a profile is that of an environment variable, or it is kept in the keyring or a file,
-as a token or as that of a sign-in which is renewed, or it is asked for in the terminal. A token is
-sent only to the server it belongs to: a profile's to the address of that profile, that of DataHub's
-variables or file to the server they name, and `CATALOG_TOKEN` to the catalog in `CATALOG_URL` or
-`CATALOG_PROFILE`, or if neither is set, to the one used.
+The token of a profile comes from an environment variable, from the keyring, from a file, or from
+a prompt in the terminal. The keyring and the file store a token, or a sign-in whose token is
+renewed. A token is sent only to the server it belongs to: a profile's to the address of that
+profile, that of DataHub's variables or file to the server they name, and `CATALOG_TOKEN` to the
+catalog in `CATALOG_URL` or `CATALOG_PROFILE`, or if neither is set, to the one used.
 """
 
 import json
@@ -73,7 +72,7 @@ def identity(url: str) -> str:
     """Return a text that is equal for two addresses only if they are the same server and base path.
 
     Case in the host, the default port and a trailing slash make no difference; every other
-    difference does, and an unusual address is equal only to itself.
+    difference counts, and an unusual address is equal only to itself.
     """
     match = _PLAIN.fullmatch(url)
     if match is None:
@@ -84,12 +83,12 @@ def identity(url: str) -> str:
 
 
 def identity_of_directory(directory: Path) -> str:
-    """Return the identity of a local catalog, which is that of its directory."""
+    """Return the identity of a local catalog, which is derived from the path of its directory."""
     return f"directory:{directory.expanduser().absolute()}"
 
 
 def check_url(url: str) -> str:
-    """Return an address if a profile may have it. Raises `InvalidInput` with the reason
+    """Return an address if it is allowed in a profile. Raises `InvalidInput` with the reason
     otherwise."""
     if url.startswith("unix:/") and url.isprintable():
         return url
@@ -138,9 +137,9 @@ class ConnectionProfile(
 ):
     """A server, by `url` or embedded in `data_dir`, and how to connect to it.
 
-    `source` is where its token comes from, in the file `token_from`: `keyring`, `prompt`, `file`,
-    `none`, or `environment:` and a variable's name. `drafting_command` is the drafting command:
-    `None` for the one of all servers, empty to allow none.
+    `source` says where its token comes from; in the profiles file it is called `token_from`:
+    `keyring`, `prompt`, `file`, `none`, or `environment:` and a variable's name. `drafting_command`
+    is `None` to use the command of all servers, and empty to allow none.
     """
 
     url: str | None = None
@@ -154,18 +153,18 @@ class ConnectionProfile(
 
     @property
     def identity(self) -> str:
-        """Equal for two profiles only if they are the same catalog."""
+        """A text that is equal for two profiles only if they are the same catalog."""
         if self.url is not None:
             return identity(self.url)
         return identity_of_directory(self.directory or own_data_dir())
 
     @property
     def directory(self) -> Path | None:
-        """The data directory of a local catalog."""
+        """The data directory of a local catalog; `None` for a server."""
         return None if self.data_dir is None else Path(self.data_dir).expanduser()
 
     def checked(self) -> "ConnectionProfile":
-        """Return the profile if it may be stored. Raises `InvalidInput` with the reason
+        """Return the profile if it can be stored. Raises `InvalidInput` with the reason
         otherwise."""
         if (self.url is None) == (self.data_dir is None):
             raise InvalidInput("a profile names one catalog: give either its url or its data_dir")
@@ -220,7 +219,7 @@ class ConnectionProfiles(msgspec.Struct, frozen=True):
 
 
 def check_name(name: str) -> str:
-    """Return a name if a profile may have it. Raises `InvalidInput` otherwise."""
+    """Return a name if it is allowed for a profile. Raises `InvalidInput` otherwise."""
     if name == EMBEDDED:
         raise InvalidInput(f"{EMBEDDED} is always this machine's own catalog; choose another name")
     if not _NAME.fullmatch(name):
@@ -277,10 +276,11 @@ def read_profiles() -> ConnectionProfiles:
 def change_profiles(
     change: Callable[[ConnectionProfiles], ConnectionProfiles],
 ) -> ConnectionProfiles:
-    """Read the profiles, apply `change`, store the result and return it, while other changes wait.
+    """Read the profiles, apply `change`, store the result and return it. The file is locked
+    meanwhile.
 
-    A file that cannot be parsed is not changed. Raises `Unusable` as reading does, and if the file
-    cannot be written, and `InvalidInput` for a profile that could not be read back.
+    A file that cannot be parsed is not changed. Raises `Unusable` as `read_profiles` does and if
+    the file cannot be written, and `InvalidInput` for a profile that could not be read again.
     """
     path = profiles_file()
     with lock_file(path):
@@ -303,8 +303,8 @@ def user_of(directory: Path) -> str | None:
 def keep_user(directory: Path, name: str) -> str:
     """Store the user of a directory's catalog, a name or a URN, and return the URN.
 
-    Edits are attributed to that user from now on, also those of a running service. Raises
-    `InvalidInput` for an invalid name, `Unusable` if it cannot be stored.
+    From now on, edits are attributed to that user, including those made through a running service.
+    Raises `InvalidInput` for an invalid name, `Unusable` if it cannot be stored.
     """
     urn = user_urn(name.strip())
     write_private(directory / _USER, f"{urn}\n")
@@ -312,14 +312,14 @@ def keep_user(directory: Path, name: str) -> str:
 
 
 def finds_by_meaning(directory: Path) -> bool:
-    """Return whether searches in a directory's catalog find by meaning too, as stored by
+    """Return whether searches in a directory's catalog also search by meaning, as stored by
     `keep_meaning`."""
     return (directory / _MEANING).is_file()
 
 
 def keep_meaning(directory: Path, *, is_on: bool) -> None:
-    """Store whether searches in a directory's catalog find by meaning too. A service reads that
-    when it starts. Raises `Unusable` if it cannot be stored."""
+    """Store whether searches in a directory's catalog also search by meaning. A service reads this
+    setting when it starts. Raises `Unusable` if it cannot be stored."""
     if is_on:
         write_private(directory / _MEANING, "on\n")
     else:
@@ -343,7 +343,8 @@ def _profile(path: Path, text: str, name: str, value: Any) -> ConnectionProfile:
 
 
 def _wrong(path: Path, text: str, key: str, problem: str) -> InvalidFile:
-    """Return what is wrong with the file, and the first line that concerns the key or profile."""
+    """Return an error that says what is wrong with the file, and the first line that concerns the
+    key or profile."""
     speaks = re.compile(rf"^\s*(\[\s*)?([\"']?profiles[\"']?\s*\.\s*)?[\"']?{re.escape(key)}\b")
     lines = text.splitlines()
     line = next((number for number, line in enumerate(lines, 1) if speaks.match(line)), 1)
@@ -351,7 +352,7 @@ def _wrong(path: Path, text: str, key: str, problem: str) -> InvalidFile:
 
 
 def _render(profiles: ConnectionProfiles) -> str:
-    """Return the file's text."""
+    """Return the content of the profiles file."""
     parts = [_HEADER]
     if profiles.current is not None:
         parts.append(f"current = {_value(profiles.current)}\n")
@@ -377,7 +378,7 @@ _EARLIER_MILLIS: Final = 30_000
 
 
 class SignIn(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The tokens of a user who signed in with an issuer, stored instead of a token.
+    """The tokens of a user who signed in with an issuer, stored instead of an access token.
 
     `access_token` is sent to the server until `expires_millis` (since 1970 UTC), if known; then a
     new one is requested from `token_endpoint` with `refresh_token`. The repr contains no token.
@@ -402,7 +403,7 @@ class SignIn(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def _as_sign_in(text: str | None) -> SignIn | None:
-    """Parse a stored sign-in; `None` if what was stored is a token."""
+    """Parse a stored sign-in; return `None` if the text is a token."""
     # An access token cannot begin like this, because a header could not carry it.
     if text is None or not text.lstrip().startswith('{"'):
         return None
@@ -417,8 +418,8 @@ class TokenSource:
 
     Calling it may take long. It raises `NotSignedIn` if the source has no token, `InvalidInput` for
     an invalid token, and `Unusable` if the keyring or file cannot be used. `asks` is true if it
-    prompts in the terminal. With `keep` the token may be that of a sign-in, which is renewed, one
-    at a time within `alone`; `again` tells people how to sign in again.
+    prompts in the terminal. If `keep` is given, the source may have a sign-in; `keep` stores it
+    after it was renewed, `alone` locks it meanwhile, and `again` tells people how to sign in again.
     """
 
     __slots__ = ("_again", "_alone", "_fetch", "_keep", "_token", "asks", "source")
@@ -456,8 +457,9 @@ class TokenSource:
     def current(
         self, renew: Callable[[SignIn], SignIn], *, was_refused: bool = False
     ) -> str | None:
-        """Return the token; where it is that of a sign-in that expired, or that `was_refused`, one
-        that `renew` made. Raises as calling does, and what `renew` raises."""
+        """Return the token. For a sign-in whose token has expired or `was_refused`, call `renew`,
+        store the result and return its token. Raises as a call of this object does, and what
+        `renew` raises."""
         if self._keep is None or self._alone is None:
             return self()
         in_ = _as_sign_in(self._fetch())
@@ -485,7 +487,7 @@ NO_TOKEN: Final = TokenSource("none", lambda: None)
 def check_token(text: str, source: str) -> str:
     """Return a token stripped of white space.
 
-    Raises `InvalidInput`, without quoting it, if a header cannot carry it.
+    Raises `InvalidInput`, without quoting the token, if an HTTP header cannot contain it.
     """
     token = text.strip()
     if not token:
@@ -498,7 +500,7 @@ def check_token(text: str, source: str) -> str:
 
 
 def token_of(name: str, profile: ConnectionProfile) -> TokenSource:
-    """Return the token of a profile, from the profile's source."""
+    """Return the token of a profile, to be fetched from the profile's source."""
     source = profile.source
     if source == "none":
         return NO_TOKEN
@@ -613,7 +615,7 @@ _KEYRING_WORDS: Final = ("tokens", _OTHER_SOURCES)
 def read_from_keyring(account: str, words: tuple[str, str] = _KEYRING_WORDS) -> str | None:
     """Return the token stored for an account, or `None`.
 
-    `words` are the name of what is stored and of the alternatives, as messages use them.
+    `words` are, for messages, the name of what is stored and the alternatives to the keyring.
 
     Raises `MissingExtra` if the package keyring is not installed, `Misconfigured` if the keyring
     cannot be used or does not answer.
@@ -709,7 +711,7 @@ class Drafting:
 
 @dataclass(frozen=True, slots=True)
 class DataHubServer:
-    """The server in the settings of DataHub's tools, its token, and where both were found."""
+    """The server in the settings of DataHub's tools, its token, and the `source` of both."""
 
     url: str
     source: str
@@ -790,7 +792,7 @@ class ServerSettings:
 
     @property
     def identity(self) -> str:
-        """Equal for two only if they are the same catalog."""
+        """A text that is equal for two settings only if they are the same catalog."""
         if self.url is not None:
             return identity(self.url)
         return identity_of_directory(self.data_dir or own_data_dir())
@@ -856,7 +858,7 @@ def _timeout_from_environment() -> float | None:
 def _resolve(
     url: str | None, data_dir: Path | None, profile: str | None
 ) -> tuple[ServerSettings, bool]:
-    """Return the server with the token of its own, and whether DataHub's settings name it."""
+    """Return the server with its own token, and whether DataHub's settings name it."""
     if url:
         return _at(url, read_profiles()), False
     if data_dir:
@@ -912,8 +914,8 @@ def _of(name: str, profiles: ConnectionProfiles) -> ServerSettings:
 
 
 def _drafting_of(name: str | None, profiles: ConnectionProfiles) -> Drafting:
-    """Return the drafting command of a profile; that of all profiles if it has none, or without a
-    name."""
+    """Return the drafting command of a profile; the common one of all profiles if the profile has
+    none or `name` is `None`."""
     profile = ConnectionProfile() if name is None else profiles.named(name)
     seconds = profile.drafting_timeout_seconds or profiles.drafting_timeout_seconds
     if profile.drafting_command is not None:
@@ -936,7 +938,7 @@ def _catalog_settings(catalog_identity: str, profiles: ConnectionProfiles) -> Se
 
 
 def _accepts_environment_token(server: ServerSettings) -> bool:
-    """Return whether `CATALOG_TOKEN` is meant for a server."""
+    """Return whether `CATALOG_TOKEN` may be sent to a server."""
     url = os.environ.get("CATALOG_URL")
     if url:
         return identity(url) == server.identity

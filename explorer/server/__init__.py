@@ -176,7 +176,8 @@ def serve_embedded(
     A catalog that was never written to is filled with `seed` before the first request is accepted;
     one that was emptied stays empty. `retention` is as for `serve`. A change that names no
     actor is attributed to the user whose URN `actor` returns at that moment. With
-    `finds_by_meaning`, if what that needs is not installed, words alone count.
+    `finds_by_meaning`, searches also search by meaning; if the packages for it are not installed,
+    they match words alone.
 
     Raises `Unusable` as `serve` does.
     """
@@ -251,7 +252,7 @@ def create_app(
 def _once_there(use: Callable[[], T]) -> T:
     """Call `use` and return its result, retrying for a minute while the database cannot be reached.
 
-    Raises the last error if the database still cannot be reached then.
+    Raises the last error after that.
     """
     from explorer.server.store import StoreAway, StoreUnavailable
 
@@ -337,7 +338,7 @@ def _audit(data_dir: Path, store: str | None, keep_days: int | None) -> "Iterato
 
 def _check_exposure(host: str, allowed_hosts: Collection[str], *, open_to_network: bool) -> None:
     """Raise `Misconfigured` if a service without tokens could be reached from other machines
-    without `open_to_network`, or by web pages of any host name."""
+    without `open_to_network`, or by web pages under any host name."""
     from explorer.server.authentication import is_loopback
 
     remotes = [name for name in allowed_hosts if not is_loopback(name)]

@@ -33,7 +33,7 @@ _MAX_VALUE = 200
 
 
 class AccessLog:
-    """A log with a line for each request, written in a thread of its own.
+    """A log with a line for each request, written in a separate thread.
 
     A stalled reader of the log therefore does not delay responses: at most 10,000 lines are queued,
     and further ones are dropped and counted.

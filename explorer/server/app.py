@@ -131,7 +131,8 @@ class Service:
         self.catalog.store.hurry()
 
     def warm_up(self) -> None:
-        """Load in a thread what the first GraphQL request would otherwise wait for."""
+        """Load, in a thread, the modules and the schema that the first GraphQL request would
+        otherwise wait for."""
         self.catalog.start(self.graphql.ready)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -244,8 +245,8 @@ class _Admission:
 
 
 def _check_names_one_host(scope: Scope) -> None:
-    """Raise `RequestRefusal` (400) if a request has several `Host` headers: a proxy may go by
-    another one than this service (RFC 9112, 3.2)."""
+    """Raise `RequestRefusal` (400) if a request has several `Host` headers: a proxy may use another
+    of them than this service (RFC 9112, 3.2)."""
     if sum(name == b"host" for name, _ in scope["headers"]) > 1:
         raise RequestRefusal(400, "the request has several Host headers")
 

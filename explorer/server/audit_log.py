@@ -1,4 +1,5 @@
-"""The audit log: who changed what, and whose requests were refused. It has no tokens and no bodies.
+"""The audit log: who changed what, and whose requests were refused. It contains no tokens or
+bodies.
 
 Records are made once a request has been answered, and are written by a thread a moment later. None
 are lost when the service is stopped; if the process is killed, those of the last half second may
@@ -71,7 +72,7 @@ Line = tuple[int, bytes]
 
 
 class AuditSink(Protocol):
-    """A place where records are kept. Every method raises `CatalogError` if it cannot be used."""
+    """A place where records are stored. Every method raises `CatalogError` if it cannot be used."""
 
     def append_audit(self, batch: str, lines: Sequence[Line]) -> None:
         """Store records. A batch can be sent again after a failure: records of it that are stored
@@ -81,10 +82,10 @@ class AuditSink(Protocol):
         """Yield the records as JSON, newest first."""
 
     def trim_audit(self, before_millis: int) -> None:
-        """Drop the records from before that time."""
+        """Drop the records from before a time."""
 
     def hurry(self) -> None:
-        """Wait only a moment for the place, because the service stops."""
+        """Wait only a moment for the storage from now on, because the service stops."""
 
 
 class AuditFile:
@@ -145,7 +146,7 @@ class AuditFile:
             ) from error
 
     def hurry(self) -> None:
-        """Do nothing: a file keeps nobody waiting."""
+        """Do nothing: a file never makes the service wait."""
 
     def _older(self) -> Iterator[Path]:
         return self._path.parent.glob("audit-*.jsonl")
@@ -206,7 +207,7 @@ class AuditLog:
             self._has_records.set()
 
     def hurry(self) -> None:
-        """Wait only a moment for the sink, because the service stops."""
+        """Wait only a moment for the sink from now on, because the service stops."""
         self._sink.hurry()
 
     def close(self) -> None:
@@ -343,8 +344,8 @@ def _shorten(urns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _urns_of(context: RequestContext) -> Sequence[str]:
-    """Return what a request changed, after the runs that it names; if it changed nothing, what it
-    names. Other entities that it names are left out: anybody can name any."""
+    """Return the entities that a request changed, after the runs that it names; if it changed none,
+    those that it names. Otherwise named entities are left out, because a request can name any."""
     if not context.written:
         return (*_urn_of_path(context), *context.urns)
     runs = (name for name in context.urns if not name.startswith("urn:"))

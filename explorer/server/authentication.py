@@ -52,7 +52,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
 
 
 class Token(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The record of an access token: its user, role and hash. The token itself is not kept.
+    """The record of an access token: its user, role and hash. The token itself is not stored.
 
     `id` is the part of the token that identifies it. Times are milliseconds since 1970 UTC; a token
     without `expires_millis` never expires. A token without a role was created before there were
@@ -69,7 +69,7 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True):
     role: Role = "admin"
 
     def state(self, now_millis: int) -> State:
-        """Return whether the token is valid, expired or revoked at that moment."""
+        """Return whether the token is valid, expired or revoked at a time."""
         if self.revoked_millis is not None:
             return "revoked"
         if self.expires_millis is not None and self.expires_millis <= now_millis:
@@ -83,9 +83,9 @@ class _TokenFile(msgspec.Struct, frozen=True):
 
 
 def read_tokens(path: Path) -> tuple[Token, ...]:
-    """Return the tokens of a file, oldest first; none if there is no file.
+    """Return the tokens in a file, oldest first; none if the file does not exist.
 
-    Raises `Unusable`, with what to do, if the file cannot be read, is damaged, is of a newer
+    Raises `Unusable`, with instructions, if the file cannot be read, is damaged, is of a newer
     release, or is accessible to other users of this machine.
     """
     try:
@@ -117,7 +117,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 
 
 class TokenStore(Protocol):
-    """A place where tokens are kept. Methods raise `Unusable` or `Busy` if it cannot be used."""
+    """A place where tokens are stored. Methods raise `Unusable` or `Busy` if it cannot be used."""
 
     @property
     def place(self) -> str:
@@ -130,7 +130,7 @@ class TokenStore(Protocol):
         """Return when each token was last used, by its id, in milliseconds since 1970 UTC."""
 
     def change(self, change: Callable[[tuple[Token, ...]], tuple[Token, ...]]) -> None:
-        """Replace the tokens by what `change` returns for them, while nobody else changes them."""
+        """Replace the tokens by the result of `change` for them; other changes wait meanwhile."""
 
 
 class SharedTokens(TokenStore, Protocol):
@@ -143,7 +143,8 @@ class SharedTokens(TokenStore, Protocol):
         """Store when tokens were last used, unless a later use is stored already."""
 
     def hurry(self) -> None:
-        """Wait only a moment for each answer of the database, because the service stops."""
+        """Wait only a moment for each answer of the database from now on, because the service
+        stops."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -182,11 +183,11 @@ def create_token(
     expires_millis: int | None = None,
     role: Role = "editor",
 ) -> tuple[str, Token]:
-    """Create a token; return it, and the record that is kept of it. The token itself is not stored.
+    """Create a token; return it with its record. Only the record is stored, not the token itself.
 
-    `kept` is where tokens are kept, or the path of a token file. A name can be used again once its
-    token has expired or was revoked. Raises `InvalidInput` if a valid token has the name, or if the
-    name is not allowed, and `StorageFault` if the file cannot be written.
+    `store_or_path` is where tokens are stored, or the path of a token file. A name can be used
+    again once its token has expired or was revoked. Raises `InvalidInput` if a valid token has the
+    name, or if the name is not allowed, and `StorageFault` if the file cannot be written.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(
@@ -241,8 +242,8 @@ def _store_of(store_or_path: TokenStore | Path) -> TokenStore:
 
 
 def copy_tokens(source: TokenStore, target: TokenStore) -> int:
-    """Add the tokens of one place that another lacks to it; return how many the first has. Raises
-    as the methods of `TokenStore`."""
+    """Copy the tokens that `target` lacks from `source`; return how many tokens `source` has.
+    Raises as the methods of `TokenStore`."""
     source_tokens = source.tokens()
 
     def add(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
@@ -274,10 +275,10 @@ def take_over_file(path: Path, shared: TokenStore) -> int:
 
 
 def digest_of(secret: str) -> str:
-    """Return the hash that is kept of a token.
+    """Return the hash of a token that is stored.
 
-    A token has 256 random bits and cannot be found by trial; a slow hash, as passwords need, would
-    only make every request slower.
+    A token has 256 random bits and cannot be guessed; a slow hash, as passwords need, would only
+    make every request slower.
     """
     return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()
 
@@ -289,14 +290,14 @@ def id_of(secret: str) -> str:
 
 
 def uses_file(path: Path) -> Path:
-    """Return the path of the file, beside a token file, with the time each token was last used. If
-    the token file is gone, this file still shows that there were tokens."""
+    """Return the path of the file, beside a token file, that stores when each token was last used.
+    If the token file is gone, this file still shows that there were tokens."""
     return path.with_name(f"{path.name}.used")
 
 
 def read_uses(path: Path) -> dict[str, int]:
     """Return when each token of a token file was last used, by its id, in milliseconds since 1970
-    UTC; empty if that cannot be read."""
+    UTC; empty if the times cannot be read."""
     try:
         return msgspec.json.decode(uses_file(path).read_bytes(), type=dict[str, int])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -318,7 +319,7 @@ def _write(path: Path, tokens: tuple[Token, ...]) -> None:
 
 @contextmanager
 def _changing(path: Path) -> Iterator[None]:
-    """Lock a token file for a change, so that no change is lost if two are made at once."""
+    """Lock a token file for a change, so that concurrent changes are not lost."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
@@ -367,7 +368,7 @@ _Seen = tuple[int, int, int, int] | None
 
 
 class Access(Struct, frozen=True):
-    """The actor of a request, `None` without a token, and the role that it has.
+    """The actor of a request, `None` without a token, and the role of the actor.
 
     `credential` identifies the caller, and is not secret: `token:` and the name of an access token,
     or `oidc:` and the subject that the issuer's token names; empty without a token.
@@ -398,7 +399,7 @@ class Access(Struct, frozen=True):
 class Unauthorized(RequestRefusal):
     """The refusal of a request without a valid token.
 
-    `access` names the token, for the logs, if it was valid once; the caller is not told.
+    `access` identifies the token, for the logs, if it was valid once; the response does not say so.
     """
 
     def __init__(self, hint: str, ended: Token | None) -> None:
@@ -423,7 +424,7 @@ class _KnownTokens:
         self._written_uses = dict(uses)
 
     def token_of(self, secret: str) -> Token | None:
-        """Return the record of the token that was sent, and note its use; `None` if the token is
+        """Return the record of the token of a request, and note its use; `None` if the token is
         unknown, expired or revoked."""
         token = self._find_token(secret)
         now_millis = time.time_ns() // 1_000_000
@@ -433,7 +434,7 @@ class _KnownTokens:
         return token
 
     def ended_token_of(self, secret: str) -> Token | None:
-        """Return the record of the token that was sent if it has expired or was revoked."""
+        """Return the record of the token of a request if it has expired or was revoked."""
         token = self._find_token(secret)
         is_ended = token is not None and token.state(time.time_ns() // 1_000_000) != "valid"
         return token if is_ended else None
@@ -495,7 +496,7 @@ class Keyring(_KnownTokens):
         return token
 
     def hurry(self) -> None:
-        """Do nothing: a file keeps nobody waiting."""
+        """Do nothing: a file never makes the service wait."""
 
     def close(self) -> None:
         """Store when each token was last used, which is otherwise done once a minute."""
@@ -565,7 +566,7 @@ class SharedKeyring(_KnownTokens):
         return super().token_of(secret)
 
     def hurry(self) -> None:
-        """Wait only a moment for the database, because the service stops."""
+        """Wait only a moment for the database from now on, because the service stops."""
         self._shared.hurry()
 
     def close(self) -> None:
@@ -626,7 +627,7 @@ class TokenIssuer(Protocol):
 class RateLimit:
     """A limit on the requests of each token (a token bucket): `per_minute` at once, and on average.
 
-    A refused request is told when to retry. Each service counts by itself.
+    The refusal of a request says when to retry. Each service counts separately.
     """
 
     def __init__(self, per_minute: float) -> None:
@@ -653,7 +654,7 @@ class RateLimit:
             self._forget(now)
 
     def _forget(self, now: float) -> None:
-        """Drop the credentials that have their full number of requests left, as a new one has."""
+        """Drop the credentials that have all their requests left; they are equal to new ones."""
         self._left = {
             name: (remaining, at)
             for name, (remaining, at) in self._left.items()
@@ -666,7 +667,7 @@ class Gate:
 
     Without `keyring` and `issuer` no request needs a token; with `issuer` every request does. With
     `hosts`, even an empty collection, the `Host` header must name one of them, or this machine as
-    localhost or a loopback address, except on `/health`. That refuses web pages whose host name was
+    localhost or a loopback address, except on `/health`. This refuses web pages whose host name was
     made to resolve to this machine. Without `hosts` every host name is accepted. `limit` limits the
     requests of each token.
     """

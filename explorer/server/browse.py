@@ -28,14 +28,15 @@ _SLASHED = frozenset({"abs", "adlsGen1", "adlsGen2", "file", "gcs", "hdfs", "s3"
 
 
 def default_delimiter(platform: str | None) -> str:
-    """Return the delimiter in dataset names of a platform that does not specify one."""
+    """Return the default delimiter in dataset names of a platform, for platforms that do not set
+    one."""
     return "/" if platform in _SLASHED else "."
 
 
 def placements(
     urn: Urn, name: str, values: Mapping[str, Any], delimiter: str
 ) -> tuple[Placement, ...]:
-    """Return the places of an entity: one for each path that its aspects have, or the default one.
+    """Return the places of an entity: one for each path in its aspects, or else the default one.
 
     A path of `browsePaths` that ends in the entity's own name (its display name, the name in its
     URN or the last part of that) places the entity in the folder before. Any other path is the
@@ -56,7 +57,7 @@ def placements(
 
 
 def browse_paths(urn: Urn, values: Mapping[str, Any], delimiter: str) -> list[str]:
-    """Return the paths of an entity as texts: those that its aspects have, or one derived from its
+    """Return the paths of an entity as texts: those in its aspects, or else one derived from its
     URN, if any."""
     folders = newer_folders(values)
     paths = [*stored_paths(urn, values), *([join_path(folders)] if folders else ())]
@@ -84,9 +85,8 @@ def with_folders(
     delimiter: str,
     aspect_of: AspectOf,
 ) -> Mapping[str, Any]:
-    """Return the aspects of an entity, with a `browsePathsV2` if its type has that aspect.
-
-    A missing one is added. Reads one aspect for each container above the entity.
+    """Return the aspects of an entity, with `browsePathsV2` added if its type has that aspect and
+    the entity lacks it. Reads one aspect for each container above the entity.
     """
     entity = registry.entities.get(urn.entity_type)
     if not values or BROWSE_PATHS in values or not entity or BROWSE_PATHS not in entity.aspects:
@@ -117,9 +117,9 @@ def _container(value: Any) -> str | None:
 
 
 class FolderGroup(Struct, frozen=True):
-    """A folder: its id, its label, and the URN of the entity behind it, if there is one.
+    """A folder: its id, its label, and the URN of the entity that it represents, if any.
 
-    `count` is the number of entities in or below it; `has_subgroups` tells whether it has
+    `count` is the number of entities in or below it; `has_subgroups` says whether it has
     subfolders.
     """
 

@@ -1,4 +1,4 @@
-"""Caches bounded in bytes, so no request can make the service keep much memory."""
+"""Caches with a limit in bytes, so that no request can make the service use much memory."""
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
@@ -60,8 +60,8 @@ class ByteCache(Generic[K, V]):
 def cache_short(most_bytes: int, longest: int = _SHORT) -> Callable[[F], F]:
     """Decorate a function of a text, and possibly more arguments, to cache its results.
 
-    Results for texts of up to `longest` characters are cached, the most recently used ones, in
-    about `most_bytes`. Longer texts are computed each time.
+    The most recently used results for texts of up to `longest` characters are cached, in about
+    `most_bytes`. Results for longer texts are computed each time.
     """
     entries = most_bytes // (longest * _BYTES_PER_CHARACTER)
 

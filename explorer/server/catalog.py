@@ -1,5 +1,5 @@
 """The catalog: the store, the search index and counts derived from it, and the rules for changes;
-and the age of the search index, as it counts for one request.
+also the age of the search results of each request.
 
 The HTTP routes and GraphQL are two interfaces to the same `CatalogEngine`.
 
@@ -127,9 +127,9 @@ _DAY_MILLIS = 86_400_000
 @contextmanager
 def noting_writes(has_left: Callable[[], bool] | None = None) -> Iterator[dict[str, None]]:
     """Yield a mapping whose keys are the URNs of the first entities, about a hundred, that writes
-    within the block change, in the order of the writes. A block within has a mapping of its own.
+    within the block change, in the order of the writes. A nested block has its own mapping.
 
-    `has_left` says whether the client for whom they are made waits no more; see
+    `has_left` returns whether the client that requested the writes has disconnected; see
     `CatalogEngine.write`.
     """
     urns: dict[str, None] = {}
@@ -142,7 +142,7 @@ def noting_writes(has_left: Callable[[], bool] | None = None) -> Iterator[dict[s
 
 
 class CatalogEngine:
-    """A store and its search index, with the registry that both follow.
+    """A store and its search index, with the registry that both use.
 
     Methods that are not async may be called from any thread.
     """
@@ -158,7 +158,7 @@ class CatalogEngine:
     ) -> None:
         """`counts` is the database file of the stewardship ledger; without one it is temporary.
         `name` is the name of this search index if several services share the store. `memory` is
-        what the data directory remembers of the catalog.
+        the record, in the data directory, of which changes the catalog had.
         """
         self.store = store
         self.index = index
@@ -210,23 +210,24 @@ class CatalogEngine:
         return self.store.browse(entity_type, path, start, limit, urns)
 
     def catch_up(self) -> int:
-        """Bring the search index up to date with the change log; return how many entities it
-        lacked."""
+        """Bring the search index up to date with the change log; return how many entities were
+        missing from it."""
         lacked = self._projection.catch_up()
         self._follow()
         self._projection.follow_moves()
         return lacked
 
     def recount_use(self) -> int:
-        """Recount the use of the last 30 days, as `Projection.recount_use` does; return how many
-        entities changed. Does nothing while the search index is suspended: rebuilding it counts."""
+        """Recount the usage of the last 30 days, as `Projection.recount_use` does; return how many
+        entities changed. Does nothing while the index is suspended, because a rebuild counts it
+        too."""
         return 0 if self.index.is_suspended else self._projection.recount_use()
 
     @property
     def is_preparing(self) -> bool:
-        """Whether the search index is being rebuilt, or documentation coverage counted or what
-        texts mean read for the first time. If the process ended meanwhile, the rebuild would begin
-        again."""
+        """Whether the search index is being rebuilt, or, for the first time, documentation coverage
+        counted or texts encoded for the search by meaning. If the process ended meanwhile, the
+        rebuild would begin again."""
         rebuild, meaning = self._rebuilding, self.index.meaning
         is_first_reading = meaning is not None and meaning.is_building
         is_rebuilding = rebuild is not None and rebuild.is_alive()
@@ -246,15 +247,15 @@ class CatalogEngine:
         self.store.follow(self._projection.followed, self._name, self._oldest_offset_in_use)
 
     def _oldest_offset_in_use(self) -> int:
-        """Return the offset after which this service still needs the change log, for the search
-        index on disk and for the followers of the log here."""
+        """Return the offset after which this service still needs the change log, for its search
+        index on disk and its followers of the log."""
         # The index also needs its last row, which proves that it belongs to this catalog.
         needed = [self.index.committed_offset - 1]
         return min(needed + [follower.at for follower in tuple(self.feed.followers)])
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """The data that the catalog has lost, as far as its data directory has recorded it."""
+        """The changes that the catalog has lost, as recorded in its data directory."""
         return () if self._memory is None else self._memory.losses
 
     async def prove_writer(self) -> None:
@@ -303,8 +304,8 @@ class CatalogEngine:
                 await follower.news(min(remaining, _LOOK_SECONDS))
 
     def _check_freshness(self) -> None:
-        """Note for the current request that data derived from the change log is being read. Raises
-        as `Freshness.note`."""
+        """Record that the current request reads data derived from the change log. Raises as
+        `Freshness.note`."""
         if (request := Freshness.current()) is not None:
             # The lag is read first: if changes are followed in between, the data is newer than
             # noted, never older.
@@ -371,16 +372,17 @@ class CatalogEngine:
 
     async def offload(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `work`, which takes milliseconds and does not read the store, in a thread; within
-        `inline`, in this thread."""
+        `inline`, in the calling thread."""
         return await _in_thread(self._threads, work, *args, **kwargs)
 
     async def read(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call `work`, which reads the store, in a thread; within `inline`, in this thread."""
+        """Call `work`, which reads the store, in a thread; within `inline`, in the calling
+        thread."""
         return await _in_thread(self._store_threads, work, *args, **kwargs)
 
     async def read_few(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call `work`, which reads a few rows of the store, in this thread if the store is local,
-        else as `read` does."""
+        """Call `work`, which reads a few rows of the store, in the calling thread if the store is
+        local, else as `read` does."""
         if self.store.is_local:
             return work(*args, **kwargs)
         return await _in_thread(self._store_threads, work, *args, **kwargs)
@@ -402,8 +404,8 @@ class CatalogEngine:
     def write(self, job: Job[T], *, is_part: bool = False) -> Awaitable[T]:
         """Queue a job for the writer; awaiting the result waits for its commit.
 
-        If several services share the store, the job of a client that has left by the time of its
-        turn raises `Busy`: the client may have repeated the request at another service, and have
+        If several services share the store and the client has disconnected before the job begins,
+        the job raises `Busy`: the client may have repeated the request at another service, and have
         written something else since. A job that is part of a larger one is always run.
         """
         urns = _written.get()
@@ -440,8 +442,8 @@ class CatalogEngine:
         actor: str | None = None,
         dialect: Dialect = "plain",
     ) -> None:
-        """Write several changes in one transaction: all of them or none. The order is that of
-        `ingest_batch`. Raises `RequestRefusal` (413) if there are too many."""
+        """Write several changes in one transaction: all of them or none, in the order that
+        `ingest_batch` describes. Raises `RequestRefusal` (413) if there are too many."""
         _check_size("aspects", len(proposals), "elements")
 
         def check_all() -> list[CheckedProposal]:
@@ -464,9 +466,9 @@ class CatalogEngine:
         """Write the changes of each element of a list in a request.
 
         They are written in order, except that definitions of structured properties come first:
-        files are often sorted by URN, which puts values before their definitions. `read` returns
-        the changes of one element, which are written all or none; with `all_or_none`, so is the
-        whole list.
+        files are often sorted by URN, which puts values before their definitions. `read_entry`
+        returns the changes of one element, which are written all or none; with `all_or_none`, so is
+        the whole list.
 
         Raises `RequestRefusal` for the first invalid element; without `all_or_none`, for all
         invalid elements, after the others have been written. The message names an element by the
@@ -558,13 +560,14 @@ class CatalogEngine:
         actor: str | None = None,
         dialect: Dialect = "plain",
     ) -> tuple[int, int]:
-        """Remove an entity, or one of its aspects; return the number of versioned and of timeseries
-        rows removed.
+        """Remove an entity, or one of its aspects; return the numbers of versioned and of
+        timeseries rows removed.
 
-        Of a timeseries aspect only the documents within `bounds` are removed: milliseconds since
-        1970, both inclusive, `None` for an open end. Removing a structured property also removes
-        its values from all entities; many are removed in several transactions. Raises `NotFound` if
-        the entity does not exist; in DataHub's dialect the numbers are 0 instead.
+        If `aspect` is a timeseries aspect, only the documents within `bounds` are removed:
+        milliseconds since 1970, both inclusive, `None` for an open end. Removing a structured
+        property also removes its values from all entities; many are removed in several
+        transactions. Raises `NotFound` if the entity does not exist; in DataHub's dialect both
+        numbers are 0 instead.
         """
         key = self.registry.entity(urn.entity_type).key
         name = aspect or key
@@ -602,8 +605,8 @@ class CatalogEngine:
     ) -> FolderPage:
         """Return a page of the folders directly below a path of folder ids.
 
-        Only folders that contain entities of these types (`None` for all) that match the query and
-        the filter are listed. Takes milliseconds. Raises as `SearchEngine.search`.
+        Only folders are listed that contain entities of these types (`None` for all) that match the
+        query and the filter. Takes milliseconds. Raises as `SearchEngine.search`.
         """
         folders = FolderQuery(
             tuple(entity_types) if entity_types else None, path, query, filter or Filter()
@@ -636,9 +639,9 @@ class CatalogEngine:
     async def roll_back(
         self, run: str, actor: str | None = None, *, dry_run: bool, hard: bool
     ) -> RollbackResult:
-        """Roll back what a run of ingestion wrote; return what was rolled back.
+        """Roll back everything that a run of ingestion wrote; return what was rolled back.
 
-        Entities that the run created are soft-deleted, with `hard` deleted for good.
+        Entities that the run created are soft-deleted, with `hard` deleted permanently.
 
         With `dry_run` nothing is written, and the result is what would be rolled back, according to
         one snapshot of the store. Each entity is rolled back in one transaction; many entities are
@@ -678,8 +681,8 @@ class CatalogEngine:
         *,
         dry_run: bool,
     ) -> None:
-        """Find items in one snapshot of the store and process each; `done` is called with each
-        result. With `dry_run` nothing is written, and the results are what would be done."""
+        """Find items in one snapshot of the store and process each with `work`; `done` is called
+        with each result. With `dry_run` nothing is written, and `work` returns what it would do."""
 
         def read() -> Sequence[Item]:
             with self.store.snapshot() as view:
@@ -737,7 +740,7 @@ class CatalogEngine:
                 done(outcome)
 
     def keep(self, retention: Retention) -> None:
-        """Drop what is older than `retention` allows, now and every hour, until the catalog is
+        """Drop data that is older than `retention` allows, now and every hour, until the catalog is
         closed.
 
         The newest 10,000 rows of the change log are always kept. So are rows that the search index
@@ -764,16 +767,17 @@ class CatalogEngine:
         self._tasks.append(thread)
 
     def keep_use(self) -> None:
-        """Recount the use of the last 30 days, now and every hour, until the catalog is closed."""
+        """Recount the usage of the last 30 days, now and every hour, until the catalog is
+        closed."""
         thread = self._repeat(
             self.recount_use, "catalog-use", "the usage of the last 30 days could not be recounted"
         )
         self._tasks.append(thread)
 
     def _repeat(self, work: Callable[[], object], name: str, failure: str) -> threading.Thread:
-        """Start a thread that calls `work` now and every hour until the catalog is closed. A
-        `CatalogError`, as when the store is away for a while, is logged on one line after the
-        message `failure`."""
+        """Start and return a thread that calls `work` now and every hour until the catalog is
+        closed. A `CatalogError`, such as a store that cannot be reached, is logged on one line
+        after the message `failure`."""
 
         def run() -> None:
             while not self._is_closing.is_set():
@@ -788,7 +792,7 @@ class CatalogEngine:
         return thread
 
     def trim_changes(self, days: int) -> int:
-        """Drop old rows of the change log, as described at `keep`; return how many."""
+        """Drop old rows of the change log, as described at `keep`; return how many were dropped."""
         before_millis = self.store.now_millis() - days * _DAY_MILLIS
         dropped = 0
         while not self._is_closing.is_set():
@@ -804,7 +808,8 @@ class CatalogEngine:
         return dropped
 
     def describe(self) -> dict[str, Any]:
-        """Return what `/config` says under `catalogExplorer`, apart from how to sign in."""
+        """Return the part of the `/config` response under `catalogExplorer`, without the
+        sign-in."""
         actor, meaning = self.intake.default_actor, self.index.meaning
         return {
             **({"meaning": meaning.describe()} if meaning is not None else {}),
@@ -873,8 +878,8 @@ def _cut(
 def _write_each(
     transaction: Transaction, write: Callable[[Transaction, _Elements], None], parts: _Elements
 ) -> list[RequestRefusal]:
-    """Write the elements of a batch that can be written, and return the refusals of the others:
-    all at once or, if one is refused, one by one."""
+    """Write the elements of a batch: all at once or, if one is refused, one by one. Return the
+    refusals."""
     refused: list[RequestRefusal] = []
 
     def attempt(part: _Elements) -> None:
@@ -911,11 +916,11 @@ def _batch_refusal(refused: Sequence[RequestRefusal], size: int) -> RequestRefus
 
 
 def _ignore(_done: object) -> None:
-    """Discard a result that is not reported."""
+    """Ignore a result that is not reported."""
 
 
 def _do_nothing(_transaction: Transaction) -> None:
-    """Change nothing; the job only proves that the writer runs jobs."""
+    """Change nothing: a job that only proves that the writer works."""
 
 
 def _now_millis() -> int:
@@ -973,7 +978,8 @@ class Freshness:
         self._as_of = min(self._as_of, time.monotonic() - lag_seconds)
 
     def age_seconds(self) -> int | None:
-        """Return the age of what was read of the index, or `None` if it is fresh or was not read.
+        """Return the age of the search results that were read, or `None` if they are fresh or none
+        were read.
 
         Call it when the response is sent, because the process may have been paused since the read.
         """

@@ -1,8 +1,8 @@
 """The change log as it grows: metrics of commits, and followers that are woken by them.
 
-The backlog of a follower is the log itself: nothing is buffered for a slow follower, and one that
-stops reading is disconnected. Commits are measured between the store and the data derived from it,
-so the metrics are the same for every engine.
+A follower that is slow reads what it missed from the log itself: nothing is buffered for it, and
+one that stops reading is disconnected. Commits are measured between the store and the data derived
+from it, so the metrics are the same for every storage engine.
 """
 
 import asyncio
@@ -179,9 +179,9 @@ class Follower:
 
 
 class Feed:
-    """The tail of the change log, read once per commit for all followers.
+    """The newest rows of the change log, read once per commit for all followers.
 
-    With eight of them, a load takes a tenth less of the processor than if each read the log.
+    With eight followers, a bulk load takes a tenth less processor time than if each read the log.
     """
 
     def __init__(self, store: Store, commits: Commits) -> None:

@@ -1,5 +1,5 @@
-"""A consistency check of a catalog: replays the change log, and derives again what is derived from
-the store, to compare both with what is kept."""
+"""A consistency check of a catalog: replays the change log, recomputes the data derived from the
+store, and compares both with the stored data."""
 
 import sqlite3
 from collections import Counter
@@ -137,17 +137,17 @@ class Replay:
         return problem
 
     def aspects(self, urn: str) -> dict[str, ReplayedAspect]:
-        """Return the aspects that an entity must have."""
+        """Return the aspects that an entity must have according to the log."""
         rows = self._run("SELECT aspect, value, by_run FROM aspects WHERE urn = ?", (urn,))
         return {aspect: ReplayedAspect(value, bool(by_run)) for aspect, value, by_run in rows}
 
     def points(self, urn: str) -> list[ReplayedPoint]:
-        """Return the documents that an entity must or may have."""
+        """Return the documents that an entity must have according to the log, or may have."""
         rows = self._run("SELECT aspect, value, sure FROM points WHERE urn = ?", (urn,))
         return [ReplayedPoint(aspect, value, bool(sure)) for aspect, value, sure in rows]
 
     def settle(self, urn: str) -> None:
-        """Note that an entity has been compared."""
+        """Record that an entity has been compared."""
         for table in ("aspects", "points"):
             self._run(f"DELETE FROM {table} WHERE urn = ?", (urn,))
 
@@ -295,8 +295,8 @@ def check(store: SurveyedStore, index: SearchEngine | None, registry: Registry) 
 
 
 def check_directory(data_dir: Path, registry_file: Path | None = None) -> list[Finding]:
-    """Return the inconsistencies of a data directory that the caller holds, see `check`, after what
-    its catalog has lost.
+    """Return the changes that the catalog of a data directory has lost, and its inconsistencies
+    (see `check`). The caller holds the directory.
 
     First, the search index is brought up to date, as when a service starts. Damaged files of the
     index are reported and not changed. On read-only media the index is not checked. Raises

@@ -1,13 +1,13 @@
-"""What of datasets is documented: the facts of a dataset that worklist and coverage need, read from
-its stored aspects, and how much was documented on each day, computed from their versions.
+"""How well datasets are documented: the facts of a dataset that the worklist and coverage need,
+read from its stored aspects, and how much was documented on each day, computed from their versions.
 
 The days are those of the trend of coverage. Nothing is read before the first request. The first
 request reads the versions of every dataset, in the caller's thread and for at most ten seconds; the
 next request continues where it stopped. For each dataset the days on which its counts changed are
 cached, some 200 bytes. From then on only datasets that the change log names are read again. The
-counts are not computed from the change log itself, because it may be trimmed and holds every other
-change too. If old versions are not kept, `retention.complete_since` says since when none is
-missing.
+counts are not computed from the change log itself, because it may be trimmed and contains every
+other change too. If old versions are not kept, `retention.complete_since` returns the time since
+which none is missing.
 
 The trend covers the datasets that exist now, grouped as they are now. The counts of a day are those
 at its end (UTC), taken from the last version of each aspect written by then. Datasets that were
@@ -58,8 +58,8 @@ _T = TypeVar("_T")
 class Lacking(msgspec.Struct, frozen=True, array_like=True):
     """A column without a description. `place` is its position in the schema, from 1.
 
-    An empty path with the place 0 stands for the dataset itself. `use_of` says what `use` counts:
-    `column`, `table`, or `none`.
+    An empty path with the place 0 stands for the dataset itself. `use_of` says whose usage `use`
+    counts: `column`, `table`, or `none`.
     """
 
     path: str
@@ -69,7 +69,7 @@ class Lacking(msgspec.Struct, frozen=True, array_like=True):
     use_of: str
 
     def with_use(self, use: Use) -> "Lacking":
-        """Return this with the use of another period."""
+        """Return a copy with the usage counts of another period."""
         counted = use.of_column(self.path) if self.path else use.of_table()
         return Lacking(self.path, self.type, self.place, *counted)
 
@@ -206,8 +206,8 @@ def read_schema_texts(value: bytes) -> SchemaTexts:
 
 
 def read_edited_texts(value: bytes) -> dict[str, bool]:
-    """Return the field paths of the entries in a stored `editableSchemaMetadata` that are not
-    empty, with whether they have a description."""
+    """Return, by field path, whether the entries in a stored `editableSchemaMetadata` have a
+    description; entries that are empty are left out."""
     return _texts_by_path(_decode(_edited, value, _Edited()).fields)
 
 
@@ -240,7 +240,7 @@ def _columns(
 
 
 def _in_tree_order(fields: tuple[_Field, ...]) -> Iterator[_Field]:
-    """Yield the columns, each directly followed by those inside it."""
+    """Yield the columns, each directly followed by the columns nested in it."""
     paths = {field.path for field in fields}
     if not any("." in path for path in paths):
         yield from fields
@@ -272,7 +272,7 @@ def has_text(value: object) -> bool:
 
 
 def _decode(decoder: msgspec.json.Decoder[_T], value: bytes | None, nothing: _T) -> _T:
-    """Decode a value. Returns `nothing` if there is none, or if it has another shape, which is
+    """Decode a value. Return `nothing` if there is none, or if it has another shape; that is
     reported where the entity itself is read."""
     try:
         return decoder.decode(value) if value else nothing
@@ -356,7 +356,7 @@ class _Counts:
         self._documented = 0
 
     def read(self, name: str, version: StoredAspect) -> None:
-        """Use a version of an aspect for the counts. Does nothing if it is the one in use."""
+        """Use a version of an aspect for the counts. Does nothing if it is already in use."""
         if self._read.get(name) == version.version:
             return
         self._read[name] = version.version
@@ -374,7 +374,7 @@ class _Counts:
         self._documented = self._schema.count_documented(self._edited)
 
     def of(self, day: int) -> CoverageDay:
-        """Return the current counts as those from a day on."""
+        """Return the current counts as a `CoverageDay` that begins on a day."""
         if self._removed:
             return CoverageDay(day, 0, 0, 0, 0)
         is_described = any(self._described_in.values())

@@ -111,9 +111,9 @@ def open_store(
 ) -> SurveyedStore:
     """Open the store of a directory, or the one at an address that begins with `postgresql://`.
 
-    This is where the engine is chosen. With `read_only` nothing can be written, and the directory
-    may be on read-only media. A directory without a catalog gets an empty one. Raises `Unusable`
-    if the store cannot be read, or the catalog of the directory is gone.
+    Only this function chooses the storage engine. With `read_only` nothing can be written, and the
+    directory may be on read-only media. A directory without a catalog gets an empty one. Raises
+    `Unusable` if the store cannot be read, or the catalog of the directory is gone.
     """
     if address is None:
         _require_not_gone(data_dir)
@@ -124,8 +124,8 @@ def open_store(
 
 
 def open_access(address: str) -> "PostgresAccess":
-    """Open the access tokens and the audit log that all services of a database share. Raises
-    `Unusable` if the database cannot be used."""
+    """Open the store of access tokens and audit records that all services of a database share.
+    Raises `Unusable` if the database cannot be used."""
     with _needing_postgres():
         from explorer.server.store.postgresql import PostgresAccess
     return PostgresAccess(address)
@@ -153,8 +153,8 @@ def find_damage(data_dir: Path) -> list[str]:
 
 
 def find_missing(data_dir: Path) -> str | None:
-    """Return the problem if a directory has no catalog file, or one with nothing in it, although it
-    had a catalog; `None` otherwise. Raises `Unusable` as `find_damage` does."""
+    """Return a sentence on the problem if a directory had a catalog and its file is missing or
+    empty now; `None` otherwise. Raises `Unusable` as `find_damage` does."""
     _require_own(data_dir)
     if not is_empty(data_dir / FILE):
         return None
@@ -168,9 +168,9 @@ def find_missing(data_dir: Path) -> str | None:
 
 
 def accept_loss(data_dir: Path) -> list[str]:
-    """Go on without what the catalog of a directory has lost; return what that is, one sentence
-    each. A catalog that is gone is forgotten, so that an empty one can be begun. The caller holds
-    the directory. Raises `Unusable` if it has no catalog or cannot be written."""
+    """Accept that the catalog of a directory has lost changes; return a sentence on each loss. A
+    catalog that is gone is forgotten, so that an empty one can be created. The caller holds the
+    directory. Raises `Unusable` if it has no catalog or cannot be written."""
     try:
         if not (data_dir / _REPLICA).exists():
             if (missing := find_missing(data_dir)) is not None:
@@ -202,10 +202,10 @@ def open_catalog(
     """Open the catalog in a directory, or at the address of a database, and bring its search index
     up to date.
 
-    The index is always in the directory. One of more than 2,000 entities that has to be built is
+    The index is always in the directory. If it has to be built for more than 2,000 entities, it is
     built in the background; searches raise `Busy` until then. With `finds_by_meaning` searches also
-    find what means something alike, once the vectors for that are made, which are in the directory
-    too. The caller holds the directory. Raises `Unusable` if the catalog cannot be read.
+    search by meaning, once the vectors for it are computed, which are stored in the directory too.
+    The caller holds the directory. Raises `Unusable` if the catalog cannot be read.
     """
     if address is not None and (data_dir / FILE).exists():
         raise StorageFault(
@@ -247,8 +247,8 @@ def open_catalog(
 
 
 def _recall(data_dir: Path, store: Store) -> CatalogMemory:
-    """Return what a directory remembers of the catalog in a store, and log what that has lost.
-    Raises `StorageFault` if nothing is left of it."""
+    """Return the record in a directory of which changes the catalog in a store had, and log the
+    changes that it has lost. Raises `StorageFault` if nothing is left of it."""
     memory = CatalogMemory(data_dir, store)
     for loss in memory.losses:
         if loss.after == 0:
@@ -310,9 +310,9 @@ def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance])
     """Rebuild the search index of a directory from its store; return how many entities it has.
 
     `begin` is called with the number of entities, and returns a function that is called with the
-    size of each part that was indexed. If this is interrupted, the index is completed when the
-    catalog is opened next. Raises `Unusable` if there is no catalog, another process has it open,
-    or the index cannot be written.
+    number of entities in each part that was indexed. If this is interrupted, the index is completed
+    when the catalog is opened next. Raises `Unusable` if there is no catalog, another process has
+    it open, or the index cannot be written.
     """
     _require_catalog(data_dir)
     with hold_to("reindex", data_dir):
@@ -537,11 +537,11 @@ class _CountingIndex(SearchIndex):
 
 @contextmanager
 def hold_to(then: str, data_dir: Path) -> Iterator[None]:
-    """Hold a data directory for an operation that no service may use it during.
+    """Hold a data directory for an operation during which no service may use it.
 
-    What root makes in it meanwhile is given to the owner of the directory, whose service can then
-    use it. Raises `DirectoryInUse`, which says to stop that service and then to do what `then`
-    names.
+    Files that root creates in it are given to the owner of the directory, whose service can then
+    use them. Raises `DirectoryInUse`, whose message says to stop that service and then to do
+    `then`.
     """
     with ExitStack() as stack:
         try:

@@ -1,4 +1,4 @@
-"""Database files of data that is derived from the store, and made again where they are damaged."""
+"""Database files of data that is derived from the store, and created again if they are damaged."""
 
 import sqlite3
 from pathlib import Path
@@ -23,8 +23,8 @@ def remove_database(path: Path) -> None:
 
 
 def open_database(path: Path | None, tables: str, format_number: int) -> sqlite3.Connection:
-    """Open a database file; `None` is a temporary one. One that is damaged or of another format is
-    replaced by an empty one, with these `tables` (SQL).
+    """Open a database file; `None` is a temporary one. A file that is damaged or of another format
+    is replaced by an empty one with these `tables` (SQL).
 
     Raises `OSError` or `sqlite3.Error` if the file cannot be used at all.
     """
@@ -46,7 +46,7 @@ def open_database(path: Path | None, tables: str, format_number: int) -> sqlite3
 
 
 def _connect(path: Path, format_number: int) -> sqlite3.Connection | None:
-    """Open a database file; return `None` if it has another format, or its end is missing."""
+    """Open a database file; return `None` if it has another format, or is truncated."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         (stored_format,) = connection.execute("PRAGMA user_version").fetchone()

@@ -3,8 +3,8 @@
 plain     that of the specification: search returns URNs, records are named `com.vendor.…`
 datahub   that of DataHub's clients: search returns objects, records are named `com.linkedin.…`
 
-A response that can contain both forms does so, whatever the dialect. Nothing inside the value of an
-aspect is ever renamed.
+A response that can contain both forms contains both in either dialect. Nothing inside the value of
+an aspect is ever renamed.
 """
 
 from collections.abc import Mapping, Sequence

@@ -34,7 +34,7 @@ def describe(
     """Return the OpenAPI 3.1 description of the service as JSON; `base` precedes all addresses.
 
     An action of a resource is a path with its query. The schemas are the records of the registry.
-    The fields `x-…` hold what OpenAPI has no place for: its entities and aspects, the fields of
+    The fields `x-…` contain what OpenAPI cannot express: the entities and aspects, the fields of
     GraphQL, and the decisions where the specification is silent.
     """
     paths: dict[str, dict[str, Any]] = {}
@@ -131,8 +131,8 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _documented(parameter: Parameter, key: str = "") -> dict[str, Any]:
-    """Return the description, schema and example of a parameter; the schema under `key`, if one is
-    given."""
+    """Return the description, schema and example of a parameter; if `key` is given, the schema is
+    under that key."""
     schema = _kind_schema(parameter.kind)
     example = parameter.example
     described = {"description": parameter.summary, **({key: schema} if key else schema)}

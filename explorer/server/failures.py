@@ -1,5 +1,5 @@
 """Errors on the wire: the HTTP status of each error, the body that all error responses share, and
-what the errors of requests say that wait for work in the background.
+the messages for requests that have to wait for background work.
 
 A mistake of the caller is never answered with 5xx, because clients retry after such a status.
 """
@@ -88,7 +88,7 @@ def status_of(error: CatalogError) -> int:
 
 
 def as_catalog_error(error: Exception) -> CatalogError:
-    """Return the error with which a request is answered that raised this one."""
+    """Return the error that is reported to the caller of a request that raised an exception."""
     if isinstance(error, CatalogError):
         return error
     if is_full(error):
@@ -102,7 +102,7 @@ def as_catalog_error(error: Exception) -> CatalogError:
 
 
 def restate(error: CatalogError, message: str) -> RequestRefusal:
-    """Return an error with another message, but the status and headers of the given one."""
+    """Return a refusal with another message, but the status and headers of the given error."""
     return RequestRefusal(status_of(error), message, headers_of(error))
 
 
@@ -116,7 +116,7 @@ def headers_of(error: CatalogError) -> Mapping[str, str]:
 
 
 def kind_of(status: int) -> str:
-    """Return the error type by which GraphQL clients know a status."""
+    """Return the error type that GraphQL clients expect for a status."""
     return _KINDS.get(status, "SERVER_ERROR")
 
 
@@ -132,15 +132,16 @@ def error_body(status: int, message: str) -> bytes:
 
 
 def with_article(noun: str) -> str:
-    """Return a noun after `a` or `an`, for messages about types of entities."""
+    """Return a noun with `a` or `an` before it, for messages about types of entities."""
     return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
 
 
 @dataclass(slots=True)
 class Progress:
-    """Work on `total` things, named by `unit`, of which `done` are done, `before` of them earlier.
+    """The progress of work on `total` items, named by `unit`: `done` are done, of which `before`
+    were done before the work began here.
 
-    `remainder` is what is left once all are done, as a clause; empty if nothing is.
+    `remainder` describes, as a clause, the work that is left once all are done; empty if none is.
     """
 
     unit: str
@@ -162,7 +163,7 @@ class Progress:
         return (time.monotonic() - self.began) / counted * max(0, self.total - self.done)
 
     def words(self) -> str:
-        """Return how far the work is, and when to try again."""
+        """Return in words how far the work is, and when to try again."""
         seconds = self.left_seconds
         again = "soon" if seconds < 60 else f"in about {math.ceil(seconds / 60)} minutes"
         if self.remainder:
