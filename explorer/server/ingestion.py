@@ -63,8 +63,8 @@ Batch = Collection[tuple[str, str]]
 class CheckedProposal(Struct, frozen=True):
     """A proposal that has passed all checks that do not need the store.
 
-    `text` is the URN as a string, and `declared` the aspect in the registry. The value of a PATCH
-    is a `Patch`. `dialect` is that of the caller, whose rules apply.
+    `text` is the URN as a string, and `declared` the aspect's definition in the registry. The value
+    of a PATCH is a `Patch`. `dialect` is that of the caller, whose rules apply.
     """
 
     urn: Urn
@@ -81,8 +81,8 @@ class CheckedProposal(Struct, frozen=True):
     def write(
         self, aspect: str, value: Any, edges: tuple[StoredEdge, ...], now_millis: int
     ) -> Write:
-        """Return a versioned aspect of the entity as the store takes it, with the run and the actor
-        of the change."""
+        """Return the write of a versioned aspect of the entity, with the run and the actor of the
+        change, for the store."""
         system, run = _system(self.system, now_millis)
         return Write(
             self.text,
@@ -97,7 +97,7 @@ class CheckedProposal(Struct, frozen=True):
         )
 
     def point(self, now_millis: int) -> TimeseriesDocument:
-        """Return the document of a timeseries aspect as the store takes it."""
+        """Return the document of a timeseries aspect, for the store."""
         system, run = _system(self.system, now_millis)
         return TimeseriesDocument(
             self.text,
@@ -114,7 +114,7 @@ class CheckedProposal(Struct, frozen=True):
 
 
 class Intake:
-    """The rules of a registry, by which changes are checked and applied."""
+    """The rules of a registry, which check and apply changes."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -142,7 +142,7 @@ class Intake:
         return dict(self._key(urn))
 
     def read_urn(self, text: str, entity_type: str | None = None) -> Urn:
-        """Parse a URN, whose entity type may be unknown if none is given.
+        """Parse a URN. If no entity type is given, its entity type may be unknown.
 
         Raises `InvalidUrn` if the text is not a URN, contains a character that URNs may not
         contain, or does not have the shape of its entity type if that is known; `InvalidInput` if
@@ -172,8 +172,8 @@ class Intake:
         soft-delete an entity that does not exist; plain callers may not.
 
         Raises `InvalidUrn` and `UnknownName` as `check_urn` does, and `InvalidUrn` if a part of the
-        URN must be the URN of another entity and is not, unless the change is a deletion: older
-        releases stored such URNs. Raises `InvalidAspect` if the entity type does not have the
+        URN must be the URN of another entity and is not, unless the change is a deletion, because
+        older releases stored such URNs. Raises `InvalidAspect` if the entity type does not have the
         aspect or the value does not fit the aspect (including a column that is listed twice), and
         `InvalidInput` if the aspect does not accept the change type, or if a patch or a condition
         cannot be parsed.
@@ -284,10 +284,10 @@ class Intake:
         actor: str,
     ) -> tuple[int, int]:
         """Remove an aspect of an entity, and return the number of versions and of documents that
-        were removed.
+        were removed. If it is the key aspect, remove the whole entity.
 
-        The key aspect stands for the whole entity. Of a timeseries aspect the documents within
-        `bounds` are removed: milliseconds since 1970, both inclusive, `None` for an open end.
+        Of a timeseries aspect only the documents within `bounds` are removed: milliseconds since
+        1970, both inclusive, `None` for an open end.
         """
         text = str(urn)
         if aspect == self._registry.entity(urn.entity_type).key:
@@ -343,7 +343,7 @@ class Intake:
             _check_key(name, value, key)
 
     def _may(self, change: CheckedProposal, stored: StoredAspect | None, *, exists: bool) -> bool:
-        """Return whether there is something to do.
+        """Return whether a change has to be applied: false if there is nothing to do.
 
         Raises `NotFound` or `RequestRefusal` if the change must not be applied; see `apply`.
         """
@@ -416,8 +416,8 @@ class Intake:
         transaction.put(write)
 
     def _check_size(self, transaction: Transaction, write: Write, value: Any) -> None:
-        """Raise `RequestRefusal` (413) if an aspect has too many entries, unless the stored value
-        has as many, which an older release took."""
+        """Raise `RequestRefusal` (413) if an aspect has too many entries, unless the stored value,
+        which an older release accepted, has at least as many."""
         size = _entries(value, write.edges)
         if size <= LARGEST_ASPECT:
             return
@@ -432,8 +432,8 @@ class Intake:
 
 
 def _entries(value: Any, edges: Sequence[StoredEdge]) -> int:
-    """Return the number of edges of a value, or of entries of its longest list or mapping if that
-    has more."""
+    """Return the number of edges of a value, or the length of its longest list or mapping if that
+    is larger."""
     most, parts = len(edges), [value]
     while parts:
         part = parts.pop()
@@ -444,7 +444,7 @@ def _entries(value: Any, edges: Sequence[StoredEdge]) -> int:
 
 
 def _follows_stored(change: CheckedProposal) -> bool:
-    """Return whether the stored aspect decides if a change is applied, or what it writes."""
+    """Return whether the stored aspect decides if a change is applied, or which value it writes."""
     return change.kind != "UPSERT" or change.condition is not None or change.aspect in _FOLLOWING
 
 
@@ -454,9 +454,10 @@ def aspects_to_write(changes: Iterable[CheckedProposal]) -> Batch:
 
 
 def may_need_definition(change: CheckedProposal) -> bool:
-    """Return whether a change may depend on a definition of a structured property in its batch.
+    """Return whether a change may depend on a definition of a structured property in its batch:
+    false for the definitions themselves.
 
-    As a sort key it puts the definitions first.
+    As a sort key this puts the definitions first.
     """
     return change.aspect != DEFINITION
 
@@ -535,8 +536,8 @@ def _system(given: Mapping[str, Any] | None, now_millis: int) -> tuple[bytes, st
 
 
 def _dump(aspect: str, value: Any) -> bytes:
-    """Return a value as JSON, in a buffer of its own size: that of orjson has kilobytes to spare,
-    and the writer keeps the values of many aspects."""
+    """Return a value as JSON, in a buffer of exactly its size: orjson's buffer has kilobytes to
+    spare, and the writer keeps the values of many aspects."""
     try:
         return bytes(memoryview(orjson.dumps(value)))
     except orjson.JSONEncodeError as error:
@@ -544,8 +545,9 @@ def _dump(aspect: str, value: Any) -> bytes:
 
 
 def _series(value: Mapping[str, Any]) -> str:
-    """Return what distinguishes documents of the same time: partition, granularity and message id;
-    an empty string if a document has none of them. The end of a run sorts after its beginning."""
+    """Return a text that distinguishes documents of the same time, from their partition,
+    granularity and message id; empty if a document has none of these. The end of a run sorts after
+    its beginning."""
     partition = (value.get("partitionSpec") or {}).get("partition", _FULL_TABLE)
     granularity = value.get("eventGranularity") or {}
     parts = [
@@ -624,11 +626,11 @@ def default_aspects(registry: Registry, transaction: Transaction, urn: Urn) -> I
 
 
 class Respelling(Struct, frozen=True):
-    """A change of the name delimiter of a platform, whose datasets have to follow.
+    """A change of the name delimiter of a platform, whose datasets have to be updated.
 
-    `former` is the delimiter before. Default browse paths made with it are written anew, by the
-    actor and with the system metadata of the change; with `actor` `None` none are. `token` tells
-    changes apart.
+    `former` is the previous delimiter. Default browse paths that were derived with it are
+    rewritten, by the actor and with the system metadata of the change; if `actor` is `None`, none
+    are. `token` distinguishes changes.
     """
 
     former: str
@@ -644,18 +646,18 @@ they are updated afterwards, in small transactions."""
 
 
 def datasets_of(platform: str) -> str:
-    """Return how the URNs of the datasets of a platform begin."""
+    """Return the prefix of the URNs of a platform's datasets."""
     return f"urn:li:dataset:({platform},"
 
 
 def read_respellings(view: Reader) -> dict[str, list[Respelling]]:
-    """Return the changes that the datasets of platforms have not followed yet, by the URN of the
-    platform. They are in a note that all services of a store share."""
+    """Return the changes of delimiters that the datasets of platforms have not followed yet, by the
+    URN of the platform. They are in a note that all services of a store share."""
     return msgspec.json.decode(view.note(_RESPELLED) or "{}", type=dict[str, list[Respelling]])
 
 
 def note_respellings(transaction: Transaction, respellings: Mapping[str, list[Respelling]]) -> None:
-    """Set what `read_respellings` returns."""
+    """Store the changes of delimiters that `read_respellings` returns."""
     note = msgspec.json.encode(respellings).decode() if respellings else None
     transaction.set_note(_RESPELLED, note)
 
@@ -667,8 +669,8 @@ def respell(
     respelling: Respelling,
     now_millis: int,
 ) -> None:
-    """Update the default browse paths of the datasets of a platform whose delimiter changed; note
-    that they are to be updated if there are many."""
+    """Update the default browse paths of the datasets of a platform whose delimiter changed. If
+    there are many, note instead that they have to be updated later."""
     prefix = datasets_of(str(platform))
     urns = transaction.urns(prefix=prefix, limit=MOVED_AT_ONCE + 1)
     if len(urns) > MOVED_AT_ONCE:
@@ -687,8 +689,8 @@ def respell_path(
     respellings: Iterable[Respelling],
     now_millis: int,
 ) -> None:
-    """Write the default browse path of a dataset if it has that by a former delimiter. Paths that
-    somebody has written are kept."""
+    """Rewrite the default browse path of a dataset if it was derived with a former delimiter. Paths
+    that somebody has written are kept."""
     paths = _load_value(transaction, str(urn), "browsePaths").get("paths")
     now = [_path(urn, _delimiter(transaction, urn.platform))]
     for respelling in respellings:
@@ -822,20 +824,20 @@ _LEFT_INCIDENTS = "incidents"
 
 
 def read_pending_incidents(view: Reader) -> list[list[str]]:
-    """Return the incidents whose entities are to be summarised yet, each with a token of the change
-    that left it. They are in a note that all services of a store share."""
+    """Return the incidents whose entities still need an updated summary, each with a token of the
+    change that left it. They are in a note that all services of a store share."""
     pending: list[list[str]] = orjson.loads(view.note(_LEFT_INCIDENTS) or "[]")
     return pending
 
 
 def note_pending_incidents(transaction: Transaction, pending: Sequence[Sequence[str]]) -> None:
-    """Set what `read_pending_incidents` returns."""
+    """Store the incidents that `read_pending_incidents` returns."""
     transaction.set_note(_LEFT_INCIDENTS, orjson.dumps(pending).decode() if pending else None)
 
 
 def summarise_incidents(transaction: Transaction, registry: Registry, now_millis: int) -> bool:
     """Update the `incidentsSummary` of entities with the incidents that a transaction has written
-    or removed; note an incident of many entities instead, and return whether one was noted."""
+    or removed. An incident of many entities is noted for later instead; return whether one was."""
     pending: list[list[str]] = []
     for text in sorted(urn for urn in transaction.changes.touched if urn.startswith(_INCIDENT)):
         entities = entities_of_incident(transaction, text)
@@ -944,8 +946,8 @@ def own_write(
     actor: str,
     given: Mapping[str, Any] | None = None,
 ) -> Write:
-    """Return the write of an aspect that the service itself changes; outside of any run, unless it
-    follows a change with the system metadata `given`."""
+    """Return the write of an aspect that the service itself changes. It belongs to no run, unless
+    `given` is the system metadata of a change that it follows."""
     system, run = _system(given, now_millis)
     edges = edges_to_store(registry, aspect, value)
     stored = orjson.dumps(value)
@@ -1055,8 +1057,7 @@ def check_assignments(
 
 
 def _assignments(value: _Value) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the URN of each property with its plain values, whether they are given bare or
-    wrapped."""
+    """Yield the URN of each property with its values, unwrapped if they are wrapped."""
     for assignment in value.get("properties") or ():
         values = [plain_value(value) for value in assignment.get("values") or ()]
         yield str(assignment.get("propertyUrn")), values

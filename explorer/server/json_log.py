@@ -1,4 +1,4 @@
-"""The log as JSON: whatever a process writes to standard error is one object on each line."""
+"""The log as JSON: every line that a process writes to standard error is one object."""
 
 import io
 import logging
@@ -14,8 +14,8 @@ _log = logging.getLogger("explorer.server")
 
 
 def log_as_json() -> None:
-    """Have this process log as JSON from now on: what it and its libraries log, warnings, errors
-    that nothing handles, and what is printed to standard error."""
+    """Make this process log as JSON from now on: messages of the service and its libraries,
+    warnings, unhandled errors, and text printed to standard error."""
     stream = sys.stderr
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_JsonFormatter())
@@ -32,7 +32,7 @@ def log_as_json() -> None:
 
 
 def now() -> str:
-    """Return the time as it is in the log."""
+    """Return the current time in the format of the log."""
     return _text_of(datetime.now(UTC))
 
 

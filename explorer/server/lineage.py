@@ -1,4 +1,4 @@
-"""Lineage queries over entities and columns, and filters on what they reach.
+"""Lineage queries over entities and columns, and filters on the entities reached.
 
 Nodes of the entity graph are the store's integer handles. Nodes of the column graph are the URNs of
 schema fields; the edges between them are read from aspects. The upstream edges of a dataset's
@@ -50,12 +50,12 @@ class Tables:
         self._upstream = upstream
 
     def hop(self, frontier: Sequence[int], limit: int) -> list[tuple[int, int, str]]:
-        """See `lineage_graph.Graph`."""
+        """Return the edges that lead on from the nodes; see `lineage_graph.Graph.hop`."""
         columns = self._store.lineage(frontier, upstream=self._upstream, limit=limit)
         return list(zip(*columns, strict=True))
 
     def entities_of(self, nodes: Sequence[int]) -> dict[int, WalkedEntity]:
-        """Return the entities that the handles stand for."""
+        """Return the entities with these handles."""
         urns, exist = self._store.urns_of_handles(nodes)
         return {
             node: WalkedEntity(urn, urn.split(":", 3)[2], bool(exists))
@@ -95,7 +95,8 @@ class ColumnGraph:
         self._vias: dict[tuple[str, str], dict[str | None, None]] = {}
 
     def hop(self, frontier: Sequence[str], limit: int) -> list[tuple[str, str, str]]:
-        """See `lineage_graph.Graph`. Ends of declared lineage that are not columns are skipped."""
+        """Return the edges that lead on from the columns; see `lineage_graph.Graph.hop`. Ends that
+        are not columns are skipped."""
         columns = set(frontier)
         edges: dict[tuple[str, str, str], None] = {}
         for upstreams, downstreams, via in self._statements(frontier):
@@ -115,8 +116,8 @@ class ColumnGraph:
         return list(self._vias[near, far])
 
     def expand_path(self, path: Sequence[str], limit: int) -> list[tuple[str, ...]]:
-        """Return a path of columns with the `via` of each edge inserted between its ends. Edges
-        with several give one path for each combination; at most `limit` paths are returned."""
+        """Return a path of columns with the `via` of each edge inserted between its ends. If edges
+        have several, there is one path for each combination; at most `limit` paths are returned."""
         between = [self.vias(*pair) for pair in pairwise(path)]
         return [
             (path[0], *(urn for step in zip(vias, path[1:], strict=True) for urn in step if urn))
@@ -181,7 +182,7 @@ def owner_of(urn: str) -> str:
 
 
 def parent_of(column: str) -> str | None:
-    """Return the URN of the entity that a column belongs to, None for any other URN."""
+    """Return the URN of the entity that a column belongs to, None for a URN that is no column's."""
     if not is_column(column):
         return None
     try:
@@ -221,8 +222,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Alternative:
-    """One AND group of a filter: the criteria on `degree`, and a search for the text and all other
-    criteria. `asks` is false if there are no others."""
+    """One AND group of a filter: the criteria on `degree`, and a search with the text and all other
+    criteria. `asks` is false if there is no text and no other criterion."""
 
     degree: tuple[Criterion, ...]
     search: ResolvedSearch
@@ -243,10 +244,10 @@ class _Alternative:
 class LineageFilter:
     """A filter on the entities that lineage reaches.
 
-    It may name every field that search knows, and `degree`, whose values are `1`, `2`, …, and `3+`
-    for three or more. An entity that is not stored has only the fields that follow from its URN.
-    Raises the same errors as a search for unknown fields, `UnknownName` for an unknown entity type,
-    and `InvalidInput` for an invalid degree.
+    It may use every field that can be searched, and `degree`, whose values are `1`, `2`, …, and
+    `3+` for three or more. An entity that is not stored has only the fields that follow from its
+    URN. Raises the same errors as a search for unknown fields, `UnknownName` for an unknown entity
+    type, and `InvalidInput` for an invalid degree.
     """
 
     def __init__(
@@ -283,9 +284,9 @@ class LineageFilter:
     ) -> tuple[list[bool], bool]:
         """Return which of the candidates match, and whether all were checked within `seconds`.
 
-        A candidate that was not checked does not match. Costs nothing where entity types and
-        degrees decide, about 10 µs per entity where its platform and status decide, 0.1 ms where
-        the search index is queried, and 0.7 ms where the index lacks the entity.
+        A candidate that was not checked does not match. Costs nothing if entity types and degrees
+        decide, about 10 µs per entity if its platform and status decide, 0.1 ms if the search index
+        is queried, and 0.7 ms if the index lacks the entity.
         """
         deadline = time.monotonic() + seconds
         matches = [False] * len(candidates)
@@ -331,7 +332,8 @@ class LineageFilter:
         return _Alternative(degree, search, bool(criteria or text))
 
     def _judge(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
-        """Return which alternatives each entity matches, leaving out criteria on the degree."""
+        """Return, by URN, which alternatives each entity matches, ignoring criteria on the
+        degree."""
         if not self._is_decided_by_urn:
             return self._read(store, urns)
         removed = find_removed(store, urns)
@@ -358,8 +360,8 @@ class LineageFilter:
     def _verdicts_from_urns(
         self, urns_by_key: Mapping[_Alike, str]
     ) -> dict[_Alike, _Verdict | None]:
-        """Return the verdicts that follow from the URNs and the removals; None where the URN names
-        no platform, so the aspects must be read."""
+        """Return the verdicts that follow from the URNs and soft deletions; None if the URN names
+        no platform, so that the aspects must be read."""
         values: dict[Urn, dict[str, Any]] = {}
         for (_, removed), text in urns_by_key.items():
             for urn in Urn.parse_all((text,)):
@@ -369,8 +371,8 @@ class LineageFilter:
         return {key: verdicts.get(text) for key, text in urns_by_key.items()}
 
     def _read(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
-        """Return the same as `_judge`, using all fields of the entities: from the search index, or
-        from the store for those that the index lacks and for all while it cannot be searched."""
+        """Return, by URN, which alternatives each entity matches, using all of its fields: from the
+        search index, or from the store if the index lacks the entity or cannot be searched."""
         searches = [alternative.search for alternative in self._alternatives]
         try:
             indexed_urns, *matches = self._index.matching(urns, [_EVERYTHING, *searches])
@@ -420,7 +422,7 @@ def find_removed(store: Store, urns: Sequence[str]) -> set[str]:
 
 
 def platform_of(urn: Urn) -> str | None:
-    """Return the URN of the platform that a URN's key names, None if it names none."""
+    """Return the URN of the platform in a URN's key, None if there is none."""
     platform = None if urn.entity_type in _NAMESPACED else urn.platform
     return str(Urn.of("dataPlatform", platform)) if platform else None
 
@@ -487,8 +489,8 @@ class LineageQuestion:
 
     Entities that are only referenced are left out unless `include_missing`, soft-deleted ones
     unless `include_removed`; the walk continues through them. A column is treated like its dataset.
-    `candidates` requests that part of `LineageResults`. `columns` applies if `urn` is
-    that of a column; paths always name the columns.
+    `candidates` requests the field of that name in `LineageResults`. `columns`, the form of the
+    result, applies if `urn` is a column's; paths always name the columns.
     """
 
     urn: Urn
@@ -793,8 +795,8 @@ class LineageService:
 @dataclass(frozen=True, slots=True)
 class _Visit:
     """An entity or column that a walk over columns met, and its distance in hops. `column` is the
-    column itself or one that the entity owns; for a job or query that carries data (`is_via`), it
-    is the end of the edge that is nearer to the start."""
+    column itself or one of the entity's columns; for a job or query that carries data (`is_via`),
+    it is the end of the edge that is nearer to the start."""
 
     urn: str
     degree: int
@@ -807,8 +809,8 @@ class _Visit:
 
 
 def _collect_visits(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool) -> list[_Visit]:
-    """Return what the walk met, nearest first, at the same distance in the order of their URNs. A
-    job or query that carries data counts at the distance at which it was first met."""
+    """Return the entities and columns that the walk met, nearest first, then by URN. A job or query
+    that carries data counts at the distance at which it was first met."""
     visits = [
         _Visit(owner_of(column) if owners else column, walked.degrees[column], column)
         for column in walked.reached_nodes()
@@ -828,7 +830,7 @@ def _collect_visits(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool
 
 
 class _NamedGraph(Graph[N], Protocol[N]):
-    """A graph whose nodes have URNs."""
+    """A graph that knows the URNs of its nodes."""
 
     def entities_of(self, nodes: Sequence[N]) -> dict[N, WalkedEntity]: ...
 
@@ -836,7 +838,7 @@ class _NamedGraph(Graph[N], Protocol[N]):
 def _walk(
     question: LineageQuestion, start: N, graph: Graph[N]
 ) -> tuple[WalkResult[N], LineageLimits]:
-    """Return the walk that answers a query, and the limits that it was given."""
+    """Run the walk that answers a query; return its result, and the limits it was given."""
     limits, filter = question.limits, question.filter
     if filter is not None and filter.furthest < limits.hops:
         limits = LineageLimits(filter.furthest, limits.nodes, limits.edges, limits.seconds)

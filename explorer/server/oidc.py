@@ -59,9 +59,9 @@ _log = logging.getLogger("explorer.server")
 class OidcSettings(Struct, frozen=True):
     """Which issuer's tokens are accepted, and how their claims are read.
 
-    `audiences` are the values of the claim `aud` that stand for this service. `actor_claim` has the
-    user's name. The role is the highest in `roles` of the values of `role_claim`, or reader if
-    there is none. A claim inside another one is named with dots, `realm_access.roles`. Front ends
+    `audiences` are the values of the claim `aud` that name this service. `actor_claim` names the
+    claim with the user's name. The role is the highest in `roles` of the values of `role_claim`, or
+    reader if there is none. A nested claim is named with dots, `realm_access.roles`. Front ends
     sign in as the public client `client_id`, if given, and request `scope`.
     """
 
@@ -74,7 +74,8 @@ class OidcSettings(Struct, frozen=True):
     scope: str = "openid profile offline_access"
 
     def offer(self) -> dict[str, str] | None:
-        """Return what `/config` says about signing in, `None` if front ends cannot."""
+        """Return the part of the `/config` response about signing in, `None` if front ends
+        cannot."""
         if self.client_id is None:
             return None
         return {
@@ -126,7 +127,7 @@ class Issuer:
 
     async def prepare(self, token: str) -> None:
         """Fetch the keys if the key that a token names is unknown, or in the background if they are
-        an hour old. Starts no fetch within `interval_seconds` of the last one."""
+        an hour old. Does nothing within `interval_seconds` of the last fetch."""
         try:
             key_id = jwt.get_unverified_header(token).get("kid")
         except jwt.InvalidTokenError:

@@ -65,8 +65,8 @@ _MEMORY_BYTES: Final = 32 << 20
 
 @dataclass(slots=True, eq=False)
 class Note:
-    """What the caller notes about a value that recurs: `checked` for the value, and `settled` for
-    the change, if that recurs too."""
+    """Remarks of the caller on a value that recurs: `checked` for the value, and `settled` for the
+    change, if the change recurs too."""
 
     checked: Any = None
     settled: Any = None
@@ -74,12 +74,12 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class AspectChange:
-    """What an event adds to an aspect.
+    """The content that an event adds to an aspect.
 
-    `drops` has the custom properties to remove, each together with all properties whose names begin
-    with it and a dot, and may have `description`. For a schema, `columns` in it means that the
-    schema is complete. A change that `recurs` is the same object for every event with the same
-    content, as long as the memory has it. `note` is for what the caller notes about its value, and
+    `drops` names the custom properties to remove, each together with all properties whose names
+    begin with it and a dot, and may name `description`. For a schema, `columns` in it means that
+    the schema is complete. A change that `recurs` is the same object for every event with the same
+    content, as long as the `Memory` holds it. `note` holds remarks of the caller on the value, and
     is the same object wherever the value recurs, also in changes of other entities; it is `None` if
     the value does not recur.
     """
@@ -95,7 +95,7 @@ class AspectChange:
 class Instances:
     """The platform instances of datasets by their namespaces: `patterns` are pairs of a namespace,
     in which `*` stands for any text, and an instance, in which `{host}` stands for the host. The
-    first that fits counts. Without one, a dataset has no instance, as in DataHub.
+    first pattern that matches counts. If none does, a dataset has no instance, as in DataHub.
     """
 
     def __init__(self, patterns: Iterable[tuple[str, str]] = ()) -> None:
@@ -108,8 +108,8 @@ class Instances:
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> "Instances":
-        """Return the instances that texts of the form `NAMESPACE=INSTANCE` give. Raises
-        `InvalidInput` for another text."""
+        """Parse instances from texts of the form `NAMESPACE=INSTANCE`. Raises `InvalidInput` for
+        any other text."""
         patterns = []
         for text in texts:
             namespace, separator, instance = text.rpartition("=")
@@ -127,8 +127,8 @@ class Instances:
         return ""
 
     def note_host(self, platform: str, namespace: str) -> None:
-        """Log the first time that datasets of a platform come from a second host and are taken for
-        the same."""
+        """Log a message the first time that datasets of a platform come from a second host and are
+        taken for the same datasets."""
         first = self._first.setdefault(platform, namespace)
         is_told = namespace in self._merged or len(self._merged) >= _MOST_TOLD
         if namespace != first and not is_told:
@@ -151,8 +151,8 @@ class Memory(ByteCache[bytes | None, Any]):
         self.instances = instances or Instances()
 
     def keep(self, part: bytes | None, parsed_part: Any, more: int = 0) -> None:
-        """Cache the result for a part, unless that is `None`. The size of the result is estimated
-        as eight times that of the part, plus `more`."""
+        """Cache the parsed form of a part, unless `part` is `None`. Its size is estimated as eight
+        times that of the part, plus `more`."""
         if part is not None:
             self.put(part, parsed_part, 8 * len(part) + more)
 
@@ -165,7 +165,7 @@ class Event:
     of the column paths in its schemas, without those of datasets that were cached. `parent_run` is
     the run that started this one, and `parent_job` the job that it probably belongs to; the stored
     aspects of the run are authoritative. `renamed` has the renamed datasets, as (old, new).
-    `ignored` says which facets were left out because they are malformed. `memory` is the one with
+    `ignored` says which facets were left out because they are malformed. `memory` is the cache with
     which the event was parsed.
     """
 
@@ -181,8 +181,8 @@ class Event:
     memory: Memory = field(default_factory=Memory, repr=False)
 
     def is_beside(self, other: Urn) -> bool:
-        """Return whether another job is in the same flow as the event's job, and so already related
-        to it."""
+        """Return whether another job is in the same flow as the event's job, and so is related to
+        it already."""
         return self.job is not None and other.parts[0] == self.job.parts[0]
 
     def edge_from(self, other: Urn) -> AspectChange:
@@ -276,7 +276,7 @@ def _name(holder: Json, name: str, at: str) -> str:
 
 
 def _path(path: str, at: str) -> str:
-    """Return the path of a column. Raises `InvalidInput` if it is too long."""
+    """Return the path of a column unchanged. Raises `InvalidInput` if it is too long."""
     if len(path) > _MOST_PATH:
         raise InvalidInput(
             f"{at}: {len(path)} characters are more than the {_MOST_PATH} of a column's path"
@@ -396,12 +396,13 @@ class _Names:
     instances_by_urn: dict[Urn, str] = field(default_factory=dict)
 
     def find(self, holder: Json, at: str) -> Urn:
-        """Return the URN of a dataset that is referred to."""
+        """Return the URN of a dataset that the event refers to: the recorded one, else a new
+        one."""
         identifiers = (_name(holder, "namespace", at), _name(holder, "name", at))
         return self.aliases.get(identifiers) or self.make(*identifiers, at)
 
     def make(self, namespace: str, name: str, at: str) -> Urn:
-        """Return the URN of a dataset by its namespace and name."""
+        """Create the URN of a dataset from its namespace and name; note its instance or host."""
         instance = self.instances.of(namespace)
         try:
             urn = dataset_urn(namespace, name, instance)
@@ -415,8 +416,8 @@ class _Names:
 
 
 def _follow_symlink(dataset: Json, at: str, names: _Names) -> Urn:
-    """Return the URN of a dataset, or of the last table in its `symlinks` facet, if there is
-    one."""
+    """Return the URN of a dataset: that of the last table in its `symlinks` facet if there is one,
+    else its own."""
     facet = _facet(_part(dataset, "facets", at), "symlinks", f"{at}.facets")
     urn = None
     for index, identifier in enumerate(_list(facet, "identifiers", f"{at}.facets.symlinks")):
@@ -439,8 +440,8 @@ _INTEGRATION: Final = re.compile(
 
 
 def _orchestrator(*names: str | None, producer: str | None) -> str:
-    """Return the tool that runs a job: the first of `names`, which come from facets, or else
-    the integration in the URL of the producer, or else `unknown`."""
+    """Return the tool that runs a job: the first of `names` that is given (they come from facets),
+    else the integration in the URL of the producer, else `unknown`."""
     for name in names:
         if name and name.strip():
             return _PLATFORMS.get(name.strip().lower(), name.strip().lower())
@@ -449,7 +450,8 @@ def _orchestrator(*names: str | None, producer: str | None) -> str:
 
 
 def _job_urn(job: Json, orchestrator: str, at: str) -> Urn:
-    """Return the URN of a job. The name of its flow is the part of its own before the first dot."""
+    """Return the URN of a job. Its flow is named by the part of the job's name before the first
+    dot."""
     try:
         return _make_job_urn(orchestrator, _name(job, "namespace", at), _name(job, "name", at))
     except InvalidUrn as error:
@@ -576,7 +578,8 @@ def _hide_secret(match: re.Match[str]) -> str:
 
 
 def _statement(text: str) -> str:
-    """Return a statement without secrets, with `?` in place of its literals, cut like `_open`."""
+    """Return a SQL statement without secrets, with `?` in place of literals, cut after 20,000
+    characters."""
     statement = _SQL_PART.sub(
         lambda match: match["kept"] or "?", _open(text[: 2 * _MOST_CHARACTERS])
     )
@@ -593,7 +596,8 @@ def _open(text: str) -> str:
 
 
 def _redact(value: Any, at: str, level: int = 0) -> Any:
-    """Return a JSON value without anything that looks like a secret, by its name or its content."""
+    """Return a JSON value with everything masked that looks like a secret, by its name or
+    content."""
     if level > _MOST_LEVELS:
         raise InvalidInput(f"{at}: is nested more than {_MOST_LEVELS} levels deep")
     if isinstance(value, str):
@@ -711,7 +715,7 @@ def _stamp(at_millis: int) -> Json:
 
 
 def _edge(urn: Urn) -> Json:
-    """Return an edge without its time, which `merge_change` sets."""
+    """Return an edge without a time; `merge_change` sets that."""
     return {"destinationUrn": str(urn)}
 
 
@@ -906,8 +910,8 @@ class _Sources:
     pairs: int = 0
 
     def add(self, columns: Sequence[str], inputs: Iterable["_Input"]) -> None:
-        """Add the inputs of some columns. An input without a column adds only its dataset, and so
-        do all inputs if `columns` is empty. Raises `InvalidInput` for too many pairs of columns."""
+        """Add the inputs of some columns. An input without a column adds only its dataset; so do
+        all inputs if `columns` is empty. Raises `InvalidInput` for too many pairs of columns."""
         upstreams: dict[str, None] = {}
         labels: dict[str, None] = {}
         described: dict[str, None] = {}
@@ -1047,7 +1051,7 @@ def _cache_key(kind: str, *parts: Any) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class _DatasetChanges:
-    """A dataset of an event with its changes; `fine` is its column lineage."""
+    """A dataset of an event with its changes; `fine` is its column-level lineage."""
 
     dataset: Urn
     changes: tuple[AspectChange, ...]
@@ -1076,7 +1080,8 @@ class _Reader:
         self.event.changes.append(AspectChange(urn, aspect, value, tuple(drops)))
 
     def add_recurring(self, urn: Urn, aspect: str, value: Json) -> None:
-        """Add a change of a run whose value recurs in other runs; it is the same object in each."""
+        """Add a change of a run whose value also occurs in other runs; the value is one shared
+        object."""
         part = _cache_key("aspect", aspect, value)
         memo: tuple[Json, Note] | None = self.memory.get(part)
         if memo is None and part is not None:
@@ -1086,8 +1091,8 @@ class _Reader:
         self.event.changes.append(AspectChange(urn, aspect, value, note=note))
 
     def alias(self, dataset: Json, at: str) -> None:
-        """Record the URN of a dataset, for references to it elsewhere in the event. `links` is set
-        if one of the URNs comes from a `symlinks` facet."""
+        """Record the URN of a dataset, for references to it elsewhere in the event. Sets `links` if
+        the URN comes from a `symlinks` facet."""
         identifiers = (_name(dataset, "namespace", at), _name(dataset, "name", at))
         urn = self.names.make(*identifiers, at)
         if "symlinks" in _part(dataset, "facets", at):
@@ -1169,8 +1174,8 @@ class _Reader:
         return sources
 
     def _lifecycle(self, urn: Urn, facets: Json, at: str, *, is_written: bool) -> str:
-        """Add the `status` of a dataset that is written, dropped or renamed; return its change of
-        state in upper case, empty if there is none."""
+        """Add the `status` of a dataset that is written, dropped or renamed; return the change of
+        its lifecycle state in upper case, empty if there is none."""
         facet, at = _facet(facets, "lifecycleStateChange", at), f"{at}.lifecycleStateChange"
         change = (_text(facet, "lifecycleStateChange", at) or "").upper()
         before = _part(facet, "previousIdentifier", at)
@@ -1416,7 +1421,7 @@ class _Reader:
         return used
 
     def _inputs_and_outputs(self, sides: dict[str, list[Json]], *, recurs: bool) -> Used:
-        """Do what `inputs_and_outputs` does for datasets that were not parsed before. `recurs` says
+        """Do the work of `inputs_and_outputs` for datasets that are not cached. `recurs` says
         whether the job's lineage is the same in later events."""
         for side, listed in sides.items():
             for index, listed_dataset in enumerate(listed):
@@ -1640,8 +1645,8 @@ def _assertion(dataset: Urn, kind: str, column: str | None) -> Json:
 
 
 def _scalars(holder: Json, at: str) -> dict[str, str]:
-    """Return the scalar values of an object as properties, without `tags` and `description`, as
-    DataHub does for Airflow."""
+    """Return the scalar values of an object as properties, as DataHub does for Airflow, without
+    `tags` and `description`."""
     return {
         key[:200]: _json(value, f"{at}.{key}")
         for key, value in _redact(holder, at).items()
@@ -1688,7 +1693,7 @@ def read_event(event: Any, memory: Memory | None = None) -> Event:
 
 
 def _without_facet(event: Json, problem: str) -> Json | None:
-    """Return the event without the facet that a problem is in, `None` if it is in none."""
+    """Return the event without the facet that a problem names, `None` if it names none."""
     match = _IN_FACETS.match(problem)
     if match is None:
         return None
@@ -1798,7 +1803,7 @@ _LISTS: Final = frozenset(
 
 
 def _combine(changes: Iterable[AspectChange]) -> list[AspectChange]:
-    """Return the changes with those of list aspects at the end, grouped by aspect.
+    """Return the changes, with those of list aspects at the end, grouped by aspect.
 
     More than four changes of a list aspect are combined into one, because each addition scans the
     stored list again. Raises `InvalidInput` for too many edges.
@@ -1856,7 +1861,7 @@ def merge_change(
 
     `stored` is `None` if the aspect does not exist. `at_millis` is the time of the change. `is_own`
     is true if events wrote the stored value, and `is_late` if an event of a later time did: then
-    the change adds what is missing, and replaces nothing.
+    the change only adds missing values, and replaces nothing.
     """
     value = change.value
     if stored is None:
@@ -1902,11 +1907,11 @@ def merge_change(
 def leave_out_removed(
     change: AspectChange, stored: Json, versions: Callable[[], Iterable[tuple[Json, bool]]]
 ) -> AspectChange:
-    """Return a change of one of the aspects in `GIVEN` without the owners and tags that somebody
-    has removed.
+    """Return a change of an aspect in `GIVEN` without the owners and tags that somebody has
+    removed.
 
-    `versions` reads the past values of the aspect, oldest first, each with whether a source that
-    names its pipeline wrote it; what such a source leaves out does not count as removed.
+    `versions` reads the past values of the aspect, oldest first, each with whether it was written
+    by a source that names its pipeline; values that such a source omits do not count as removed.
     """
     lacking = set(_identifiers(change.value)) - set(_identifiers(stored))
     if not lacking:
@@ -1964,8 +1969,8 @@ def _identity(entry: Any, name: str) -> Any:
 
 
 def _extend_list(stored: Any, additions: list[Any], name: str, at_millis: int = 0) -> list[Any]:
-    """Return a stored list with the given elements that it lacks. The time of a stored edge is
-    updated if it is at least a day old or the given edge has more properties."""
+    """Return a stored list with the elements of `additions` that it lacks. The time of a stored
+    edge is updated if it is at least a day old or the added edge has more properties."""
     listed = list(stored) if isinstance(stored, list) else []
     places = {_identity(entry, name): index for index, entry in enumerate(listed)}
     for addition in additions:
@@ -1999,7 +2004,7 @@ def _merge_lineage(stored: Json, additions: Json, at_millis: int) -> Json:
 
 
 def _merge_column_lineage(stored: list[Json], additions: list[Json]) -> list[Json]:
-    """Return stored column lineage with the given lineage added. Upstream columns are added to the
+    """Return stored column lineage with other lineage added. Upstream columns are added to the
     entry with the same downstream columns and the same operation, if there is one."""
     value = list(stored)
     places = {_fine_key(entry): index for index, entry in enumerate(value)}
@@ -2059,7 +2064,7 @@ def _merge_info(
 
 
 def _beginnings(name: str) -> Iterator[str]:
-    """Yield a name, then each part of it that ends before a dot, the longest first."""
+    """Yield a name, then each prefix of it that ends before a dot, longest first."""
     yield name
     at = name.rfind(".")
     while at > 0:
@@ -2093,10 +2098,10 @@ def _has_few_brackets(path: Any) -> bool:
 
 def _merge_schema(stored: Json, addition: Json, *, is_whole: bool) -> Json:
     """Return the stored schema with the columns of an event; with `is_whole`, other columns are
-    removed. What events do not contain, such as keys, labels and nullability, is kept.
+    removed. Properties that events do not contain, such as keys, labels and nullability, are kept.
 
-    Unless `is_whole`, a stored column with types in its path, or in another case, is treated as the
-    same column.
+    Unless `is_whole`, a stored column whose path has types, or another case, is treated as the same
+    column.
     """
     before = {column.get("fieldPath"): column for column in stored.get("fields") or ()}
     paths_of_event = {column["fieldPath"] for column in addition["fields"]}

@@ -1,7 +1,7 @@
 """The server process: listening, HTTP/1.1 connections with limits, and shutdown.
 
-uvicorn has no settings that limit the size, time and number of what its httptools protocol
-receives: `limit_concurrency` answers 503 only after a head has been read,
+uvicorn has no settings that limit the size, duration and number of requests that its httptools
+protocol receives: `limit_concurrency` answers 503 only after a head has been read,
 `h11_max_incomplete_event_size` applies to the other parser, and `timeout_keep_alive` starts only
 after a response.
 """
@@ -67,13 +67,13 @@ class _WaitingConnections:
         self.idle: dict[LimitedConnection, None] = {}
 
     def remove(self, connection: "LimitedConnection") -> None:
-        """Remove a connection that is busy now, or closed."""
+        """Remove a connection that is now busy or closed."""
         self.unused.pop(connection, None)
         self.idle.pop(connection, None)
 
     def oldest(self) -> "LimitedConnection | None":
-        """Return the connection to close in favour of a new one: an unused one if there is one,
-        else an idle one, else `None`."""
+        """Return the connection to close to make room for a new one: the longest waiting unused
+        one, else the longest waiting idle one, else `None`."""
         return next(iter(self.unused), None) or next(iter(self.idle), None)
 
 
@@ -363,7 +363,7 @@ def run(
     idle_seconds: float | None = None,
 ) -> None:
     """Serve on a bound socket until a signal arrives, or until there has been no request for
-    `idle_seconds`, and `CatalogEngine.is_preparing` was false.
+    `idle_seconds` and `CatalogEngine.is_preparing` is false.
 
     `ready` is called once connections are accepted, and `leaving` before the server stops accepting
     them. Requests under way are completed first. Signals are handled only in the main thread.
@@ -439,8 +439,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop on a signal without raising it again, so that the code after the run is
-        executed."""
+        """Stop on a signal without raising it again, so that the code after `run` is executed."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

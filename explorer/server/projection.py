@@ -76,24 +76,26 @@ _Values = Mapping[str, Any]
 
 class Projection:
     """Updates the browse tree in the transaction that changes an entity, and the search index right
-    after its commit. If the index fails, it gets the same documents again with the next commit.
+    after its commit. If updating the index fails, the same documents are sent again with the next
+    commit.
 
     During a `rebuild` commits do not update the index: they are in the change log, and the rebuild
-    ends with all that were made meanwhile.
+    ends by applying all that were made meanwhile.
 
-    If a container moves, so do its contents, and if the name delimiter of a platform changes, so do
-    its datasets: few are updated in the same transaction, many in small transactions by
-    `follow_moves`; until then they are found at their former places. So are the summaries of the
-    entities of an incident. `on_moved` is called with that when it has work; notes in the store say
-    what is left to do. What moved because of a write of another service is left to `feed_pending`,
-    and until then the index on disk stays at the offset before that write.
+    If a container moves, its contents are updated, and if the name delimiter of a platform changes,
+    its datasets are: few in the same transaction, many in small transactions by `follow_moves`;
+    until then they are found at their former places. The summaries of the entities of an incident
+    are updated in the same way. `on_moved` is called when there is such work for `follow_moves`;
+    notes in the store list the remaining work. Entities that moved because of a write of another
+    service are left to `feed_pending`, and until then the index on disk stays at the offset before
+    that write.
     """
 
     def __init__(
         self, store: Store, index: SearchEngine, registry: Registry, ledger: Ledger, name: str = ""
     ) -> None:
         """`name` is the name of this index if several are derived from the same store; each has its
-        own notes of what is left to do."""
+        own notes of the remaining work."""
         self._moved_note, self._use_note = (f"{note}{name and '.'}{name}" for note in _NOTES)
         self._store = store
         self._ledger = ledger
@@ -120,7 +122,7 @@ class Projection:
 
     def prepare(self, transaction: Transaction) -> None:
         """Summarise incidents, place the changed entities in the browse tree, and build their
-        documents while their values are at hand."""
+        search documents while their values are in memory."""
         self._documents, self._gone, self._defined = [], set(), {}
         self._has_left = summarise_incidents(
             transaction, self._registry, time.time_ns() // 1_000_000
@@ -151,8 +153,7 @@ class Projection:
                 self._gone.add(urn)
 
     def follow(self, offset: int) -> None:
-        """Apply to the index what other services wrote to the store, up to an offset of the change
-        log.
+        """Apply the writes of other services to the index, up to an offset of the change log.
 
         If rows that the index lacks were dropped from the log, the index is rebuilt instead.
         """
@@ -204,7 +205,7 @@ class Projection:
             self.followed = offset
 
     def catch_up(self) -> int:
-        """Apply the changes of the log that the index lacks; return how many entities those were.
+        """Apply the changes of the log that the index lacks; return how many entities changed.
 
         An empty index is built from all stored entities.
         """
@@ -225,12 +226,12 @@ class Projection:
         return count
 
     def rebuild(self, is_over: Callable[[], bool]) -> int:
-        """Rebuild the index from all stored entities, while writes continue; return how many they
-        are.
+        """Rebuild the index from all stored entities, while writes continue; return their number.
 
-        The index is suspended until it is done, and searches are told how far it is. Ends early if
-        `is_over` returns true; the index is then rebuilt when it is opened next. Raises the errors
-        of the store and of the index, which stays suspended then, so that the caller can retry.
+        The index is suspended until it is done, and the errors of searches report the progress.
+        Ends early if `is_over` returns true; the index is then rebuilt when it is opened next.
+        Raises the errors of the store and of the index, which then stays suspended, so that the
+        caller can retry.
         """
         with self._feeding:
             self._is_rebuilding = True
@@ -269,7 +270,8 @@ class Projection:
             after = chunk[-1]
 
     def _define(self, urns: Sequence[str]) -> None:
-        """Update these structured properties in the vocabulary from the store."""
+        """Update the definitions of these structured properties in the vocabulary from the
+        store."""
         stored = self._store.aspects(urns)
         for urn in urns:
             definition = read_definition(Urn.parse(urn), _values(urn, stored.get(urn, ())))
@@ -298,7 +300,7 @@ class Projection:
         return [*containers, *self._find_renames(offset, urns)]
 
     def _feed(self, urns: Sequence[str], offset: int) -> int:
-        """Apply the stored state of these entities to the index; return how many they are.
+        """Apply the stored state of these entities to the index; return their number.
 
         The last chunk is applied with `offset`, up to which the index then has the change log.
         """
@@ -339,15 +341,16 @@ class Projection:
         return set()
 
     def _leave(self, transaction: Transaction, moved: Iterable[str]) -> None:
-        """Note that the contents of containers or platforms are left to `follow_moves`."""
+        """Note in the store that the contents of containers or platforms are left to
+        `follow_moves`."""
         moves = orjson.loads(transaction.note(self._moved_note) or "[]")
         moves += [(urn, secrets.token_hex(8)) for urn in moved]
         transaction.set_note(self._moved_note, orjson.dumps(moves).decode())
         self._has_left = True
 
     def follow_moves(self) -> None:
-        """Update the contents of the containers that moved, the datasets of the platforms whose
-        name delimiter changed and the entities of incidents, some per transaction.
+        """Update the contents of containers that moved, the datasets of platforms whose name
+        delimiter changed, and the entities of incidents, in several transactions.
 
         Call it from a thread that may block for long. Work that a crash or `end` leaves undone is
         done when the catalog is opened next. Errors are logged.
@@ -355,8 +358,8 @@ class Projection:
         self._do(self._follow_moves)
 
     def feed_pending(self) -> None:
-        """Update in the index what moved because of a write of another service, some at a time, so
-        that writes need not wait for all. Call it as `follow_moves`."""
+        """Update the index for entities that moved because of a write of another service, in parts,
+        so that writes need not wait for all. Call it from a thread that may block for long."""
         self._do(self._feed_pending)
 
     def _do(self, work: Callable[[], None]) -> None:
@@ -499,9 +502,9 @@ class Projection:
         return changed
 
     def recount_use(self) -> int:
-        """Recount the use of the last 30 days for the entities whose counted use includes some that
-        is older by now, or lacks some because the clock was ahead; return how many changed. Call it
-        from a thread that may block for long."""
+        """Recount the usage of the last 30 days for the entities whose count includes documents
+        that are older by now, or lacks some because the clock was ahead; return how many changed.
+        Call it from a thread that may block for long."""
         last_begin, begin = int(self._store.note(self._use_note) or 0), use_from()
         if last_begin == begin:
             return 0
@@ -515,7 +518,7 @@ class Projection:
         return len(changed)
 
     def _is_used_otherwise(self, urn: Urn, begin: int) -> bool:
-        """Return whether the use of an entity in the index differs from its use since `begin`."""
+        """Return whether the indexed usage of an entity differs from its usage since `begin`."""
         if self._ending.is_set():
             return False
         document = self._index.document(str(urn))
@@ -530,8 +533,8 @@ class Projection:
         transaction.place(str(urn), urn.entity_type, name, places)
 
     def _place_again(self, urns: Sequence[str]) -> None:
-        """Place those of the entities anew whose folders a source sent as `browsePathsV2`: earlier
-        releases left them where their URNs suggest."""
+        """Place entities with `browsePathsV2` from a source again: earlier releases placed them by
+        their URNs."""
         stored = self._store.aspects(urns, (BROWSE_PATHS,))
         self._write_parts([urn for urn in urns if stored.get(urn)], self._place_stored)
 
@@ -541,7 +544,7 @@ class Projection:
 
     def _settle_delimiter(self, transaction: Transaction, platform: Urn) -> set[str]:
         """If the name delimiter of a platform changed, move its datasets in the browse tree; return
-        the URNs of the datasets that were moved. Many are left to `follow_moves`."""
+        the URNs of the moved datasets. If there are many, leave them to `follow_moves`."""
         values = _read_values(transaction, str(platform))
         declared = values.get(_PLATFORM_INFO, {}).get(_DELIMITER)
         delimiter = declared or default_delimiter(platform.name)
@@ -572,10 +575,10 @@ def document_of(
     from_millis: int,
     has_series: bool = True,
 ) -> Document:
-    """Return the search document of an entity, from the values of its aspects, its folders and, if
-    it may have any, its measures.
+    """Return the search document of an entity, from the values of its aspects, its folders and,
+    unless `has_series` is false, its measures.
 
-    Use is counted from `from_millis` on (milliseconds since 1970). Raises as `build_document`.
+    Usage is counted from `from_millis` on (milliseconds since 1970). Raises as `build_document`.
     """
     measures = NewestMeasures()
     if has_series:
@@ -590,8 +593,8 @@ def document_of(
 
 
 def _assertion_document(registry: Registry, urn: Urn, values: Mapping[str, Any]) -> Document:
-    """Return the document of an assertion, which can also be found by the entity and the columns
-    that are named only in the part for its kind, and by the status of its newest run."""
+    """Return the search document of an assertion. It can also be found by the entity and the
+    columns in the part for its kind, and by the status of its newest run."""
     summary = {**values.get(_RUN_SUMMARY, {}), **run_summary(values.get(_RUNS, {}))}
     document = build_document(registry, urn, {**values, _RUN_SUMMARY: summary})
     info = values.get("assertionInfo", {})
@@ -613,8 +616,8 @@ def places_of(
 
 
 def _inside(view: Reader, urns: Iterable[str], most: float = math.inf) -> dict[str, None]:
-    """Return the contents of the containers among the URNs, at any depth. The walk stops once it
-    has found more than `most`."""
+    """Return the contents of the containers among the URNs, at any depth. The search stops once
+    more than `most` are found."""
     descendants: dict[str, None] = {}
     containers = [urn for urn in urns if urn.startswith(_CONTAINER_URN)]
     while containers and len(descendants) <= most:
@@ -628,8 +631,8 @@ def _inside(view: Reader, urns: Iterable[str], most: float = math.inf) -> dict[s
 
 
 def _below(view: Reader, roots: Collection[str], most: float = math.inf) -> dict[str, None]:
-    """Return the contents of the containers and the datasets of the platforms among the URNs; once
-    more than `most` are found, only some."""
+    """Return the contents of the containers and the datasets of the platforms among the URNs; if
+    there are more than `most`, only some of them."""
     inside = _inside(view, roots, most)
     limit = -1 if most == math.inf else int(most) + 1
     for platform in roots:
@@ -651,8 +654,8 @@ def _read_values(view: Reader, urn: str) -> _Values:
 
 
 def _values(urn: str, aspects: Iterable[StoredAspect]) -> dict[str, Any]:
-    """Return the values of an entity's aspects by name, without those that are not JSON, which are
-    logged."""
+    """Return the values of an entity's aspects by name. Values that are not JSON are logged and
+    left out."""
     values: dict[str, Any] = {}
     for aspect in aspects:
         try:
@@ -668,8 +671,7 @@ def _values(urn: str, aspects: Iterable[StoredAspect]) -> dict[str, Any]:
 
 
 def _separates(row: LogEntry) -> bool:
-    """Return whether a row of the change log about a platform may have changed its name
-    delimiter."""
+    """Return whether a row of the change log for a platform may have changed its name delimiter."""
     if row.change == "DELETE" or row.aspect != _PLATFORM_INFO:
         # The removal of an entity is one row, which does not name the aspects that it had.
         return row.change == "DELETE"
@@ -684,6 +686,6 @@ def _delimiter_note(platform: str) -> str:
 
 def read_delimiter(view: Reader, platform: str | None) -> str:
     """Return the delimiter of the parts of a dataset's name on a platform, as last noted in the
-    store; the default if there is no note."""
+    store, else the default one."""
     delimiter = view.note(_delimiter_note(platform)) if platform else None
     return delimiter or default_delimiter(platform)

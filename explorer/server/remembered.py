@@ -1,7 +1,7 @@
-"""What a data directory remembers of its catalog: which one it is, and how far its change log came.
+"""A record, in a data directory, of which catalog it has and how far its change log came.
 
-A catalog that lost its file or its write-ahead log looks like an empty or an older one. What it
-should be is in a file of its own, and in the state file of the search index.
+A catalog that lost its file or its write-ahead log looks like an empty or an older one. Its
+expected state is therefore recorded in a separate file, and in the state file of the search index.
 """
 
 import shlex
@@ -28,7 +28,7 @@ _EVERY_SECONDS = 1.0
 
 
 class Loss(Struct, frozen=True):
-    """Changes that a catalog had and lacks now, the last of them at the offset `through`.
+    """Changes that a catalog once had and now lacks; `through` is the offset of the last of them.
 
     They begin after the offset `after`, whose change was made at `since_millis` (milliseconds since
     1970, `None` if nothing is left). `after` is `None` if it is unknown, because other changes have
@@ -65,15 +65,15 @@ class _Remembered(Struct, frozen=True):
 
 
 class CatalogMemory:
-    """What is remembered of the catalog in a store, kept up to date while the store is written to.
+    """The record of the catalog in a store, kept up to date while the store is written to.
 
-    `losses` is what it had and lacks, until that is accepted.
+    `losses` are the changes that the catalog has lost, until they are accepted.
     """
 
     def __init__(self, data_dir: Path, store: Store) -> None:
-        """Compare the store with what the directory remembers, and remember what is lost.
+        """Compare the store with the record in the directory, and record the losses.
 
-        Call it before the search index is opened, which is discarded if it has lost changes.
+        Call it before the search index is opened: an index that has lost changes is discarded then.
         """
         self._data_dir = data_dir
         self._store = store
@@ -103,24 +103,24 @@ class CatalogMemory:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the catalog had and lacks."""
+        """The changes that the catalog once had and now lacks."""
         return self._remembered.losses
 
     def note(self, offset: int) -> None:
-        """Note that the store was written to up to an offset; about 0.2 ms, at most once a
-        second."""
+        """Note that the store was written to up to an offset, and save that at most once a second,
+        which takes about 0.2 ms."""
         self._head = offset
         if time.monotonic() >= self._due:
             self.save()
 
     def save(self) -> None:
-        """Remember what was noted last."""
+        """Write the last noted offset to the file."""
         if self._head > self._remembered.offset:
             self._write()
 
     def _write(self) -> None:
-        """Write the file. If that fails, or the row of the log cannot be read, less is
-        remembered."""
+        """Write the file. If that fails, or the row of the log cannot be read, the file keeps an
+        older record."""
         self._due = time.monotonic() + _EVERY_SECONDS
         with suppress(OSError, CatalogError):
             mark = log_mark(self._store, self._head) if self._head else ""
@@ -132,8 +132,8 @@ class CatalogMemory:
 
 
 def count_remembered_changes(data_dir: Path) -> int | None:
-    """Return the number of changes that the catalog of a directory had as far as is remembered, 0
-    if there were none, and `None` if nothing is remembered."""
+    """Return the number of changes that the catalog of a directory had according to the record, 0
+    if there were none, and `None` if there is no record."""
     memory = _recall(data_dir)
     if memory is None:
         return None
@@ -141,7 +141,7 @@ def count_remembered_changes(data_dir: Path) -> int | None:
 
 
 def accept_losses(data_dir: Path) -> tuple[Loss, ...]:
-    """Forget the losses that a directory remembers, and return them. Raises `OSError`."""
+    """Remove the losses from the record of a directory, and return them. Raises `OSError`."""
     remembered = _read(data_dir)
     if remembered is None or not remembered.losses:
         return ()
@@ -150,13 +150,14 @@ def accept_losses(data_dir: Path) -> tuple[Loss, ...]:
 
 
 def forget(data_dir: Path) -> None:
-    """Forget the catalog of a directory, because another one takes its place. Raises `OSError`."""
+    """Remove the record of a directory, because another catalog takes its place. Raises
+    `OSError`."""
     _write(data_dir, _Remembered())
 
 
 def describe_missing_catalog(data_dir: Path, what: str, changes: int | None) -> str:
-    """Return the sentence that nothing is left of the catalog of a directory, and what to do.
-    `changes` is how many it had, if that is known."""
+    """Return a sentence that says that nothing is left of the catalog of a directory, and what to
+    do. `changes` is the number of changes it had, if known."""
     had = "a catalog" if changes is None else f"a catalog with {changes:,} changes"
     return (
         f"the catalog in {data_dir} is gone: {FILE} {what}, but the directory had {had}; go back "
@@ -166,7 +167,8 @@ def describe_missing_catalog(data_dir: Path, what: str, changes: int | None) -> 
 
 
 def _recall(data_dir: Path) -> _Remembered | None:
-    """Return what the file and the index of a directory remember of the same catalog, or `None`."""
+    """Return the latest record of a directory, from its file and its search index if they are about
+    the same catalog; `None` if there is none."""
     of_file = _read(data_dir)
     progress = read_progress(data_dir / INDEX)
     if progress is None:
@@ -179,7 +181,7 @@ def _recall(data_dir: Path) -> _Remembered | None:
 
 
 def _loss(recall: _Remembered, store: Store, head: int) -> Loss | None:
-    """Return which of the remembered changes a store lacks, `None` if it has them."""
+    """Return the recorded changes that a store lacks, `None` if it has them."""
     if head < recall.offset:
         last = store.log(head - 1, 1) if head else ()
         return Loss(recall.offset, head, last[0].time_millis if last else None)

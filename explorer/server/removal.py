@@ -78,10 +78,11 @@ def unlink(
     registry: Registry,
     stamp: Stamp | None,
 ) -> UnlinkedReferences:
-    """Remove the references to a URN from the latest version of the aspect that contains them.
+    """Remove the references to a URN from the latest version of the aspect that contains them, and
+    return which were removed.
 
     `view` is the transaction of the stamp. Without a stamp nothing is written, and the result is
-    what would be done.
+    what would be removed.
     """
     source, aspect = Urn.parse(references[0].urn), references[0].aspect
     stored = view.aspect(references[0].urn, aspect)
@@ -245,12 +246,13 @@ def roll_back(
     *,
     hard: bool,
 ) -> RollbackResult:
-    """Remove every version and timeseries document of one entity that a run wrote.
+    """Remove every version and timeseries document of one entity that a run wrote; return the
+    result.
 
     The newest version of another run becomes the latest again. An entity that the run created is
-    soft-deleted, with `hard` deleted for good. One without a status is deleted for good unless
-    others have written to it since; then it stays. `view` is the transaction of the stamp. Without
-    a stamp nothing is written, and the result is what would be done.
+    soft-deleted, with `hard` deleted permanently. One without a status is deleted permanently
+    unless others have written to it since; then it stays. `view` is the transaction of the stamp.
+    Without a stamp nothing is written, and the result is what would be rolled back.
     """
     rollback = RollbackResult(run)
     entity_type = Urn.parse(urn).entity_type
@@ -336,8 +338,8 @@ def _count(rollback: RollbackResult, urn: str, rows: list[RunRow], *, is_key: bo
 
 
 def _summary(run: str, urn: str, aspect: str, time_millis: int) -> dict[str, Any]:
-    """Return an entry of the summaries, with the version and `keyAspect` of timeseries documents,
-    which have no versions and are never keys."""
+    """Return an entry of the summary of a rolled back run. Its version and `keyAspect` are those of
+    timeseries documents, which have no versions and are never keys."""
     return {
         "runId": run,
         "urn": urn,

@@ -213,10 +213,10 @@ _MOST_URNS = 20
 
 
 def urns_in(given: Any) -> list[str]:
-    """Return the entities named in the parameters of a request, at most 20.
+    """Return the URNs of the entities named in the parameters of a request, at most 20.
 
-    At most 200 values are examined, breadth first, and of each object those that name something
-    before all others.
+    At most 200 values are examined, breadth first; of each object, the fields that name entities
+    are read first.
     """
     urns: list[str] = []
     waiting = deque([("", given)])
@@ -367,8 +367,8 @@ class RestliRequest(Request):
         most_bytes: int = MAX_BODY_BYTES,
         find_urns: Callable[[Any], list[str]] = urns_in,
     ) -> Any:
-        """Parse the body as JSON, and note what `find_urns` finds in it for the audit log if the
-        endpoint changes something.
+        """Parse the body as JSON. If the endpoint changes something, record the URNs that
+        `find_urns` finds in it, for the audit log.
 
         Raises `RequestRefusal` (413) if the body is larger than `most_bytes` or has too many
         values, and `InvalidInput` if it is not JSON.
@@ -544,7 +544,7 @@ async def _unbound(_request: RestliRequest) -> Response:
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter of an endpoint, as it is described.
+    """A parameter of an endpoint, for the OpenAPI description.
 
     `kind` names its type (`string`, `integer`, `URN`, `filter`, …). `example` is a value that works
     on any catalog with datasets.
@@ -571,12 +571,13 @@ class Parameter(Struct, frozen=True):
 class Endpoint(Struct, frozen=True):
     """One call of the service, for callers with `role` or a higher one.
 
-    A caller with the role proposer may call one that `proposes`, which checks what is proposed.
-    `item` means that a key, usually a URN, follows the path. `action` is the value of the query
-    parameter `action`, which distinguishes the actions of one resource. The OpenAPI description
-    has `parameters`, `gives` (the content of the response, which is of `media_type`), `notes`
-    (decisions where the specification is silent), and an example request, made of the examples of
-    the parameters. `standing` is `ours` if no other server of this kind has the call.
+    A caller with the role proposer may use a call that `proposes`, which checks the proposals
+    itself. `item` means that a key, usually a URN, follows the path. `action` is the value of the
+    query parameter `action`, which distinguishes the actions of one resource. The OpenAPI
+    description contains `parameters`, `gives` (the content of the response, which is of
+    `media_type`), `notes` (decisions where the specification is silent), and an example request,
+    made of the examples of the parameters. `standing` is `ours` if no other server of this kind has
+    the call.
     """
 
     method: Method

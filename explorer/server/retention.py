@@ -53,7 +53,8 @@ def trim_versions(store: "Store", keep: int, is_ended: Callable[[], bool]) -> in
 
 def trim_documents(store: "Store", days: int, is_ended: Callable[[], bool]) -> int:
     """Drop timeseries documents that describe a time more than `days` days ago, and return how many
-    were dropped; otherwise as `trim_versions`.
+    were dropped. The work is done in many jobs of the writer; it stops between two jobs once
+    `is_ended` returns true.
 
     For each aspect of an entity the newest document is kept, and so is the newest one that
     describes the entity as a whole.
@@ -85,7 +86,7 @@ def _trim_all(
 
 def complete_since(reader: "Reader", aspects: Collection[str] | None = None) -> dict[str, int]:
     """Return, by aspect, the time since which all versions are still stored, in milliseconds since
-    1970; of all aspects or the given ones. Aspects that have never lost a version are left out."""
+    1970, for the given aspects or for all. Aspects that have never lost a version are left out."""
     note = reader.note(_SINCE)
     since: dict[str, int] = orjson.loads(note) if note else {}
     return {name: at for name, at in since.items() if aspects is None or name in aspects}

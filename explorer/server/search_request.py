@@ -22,7 +22,7 @@ _DESCENDING = {None: False, "ASCENDING": False, "DESCENDING": True}
 
 
 def read_sort(parameters: Parameters) -> tuple[SortBy, ...]:
-    """Return the `sortCriteria` of a request, or its single `sort`; empty for best first.
+    """Return the `sortCriteria` of a request, or its single `sort`; empty for sorting by relevance.
 
     Raises `InvalidInput` if they are malformed.
     """
@@ -52,9 +52,9 @@ _BY_URN = (SortBy("urn"),)
 def begin_scroll(query: SearchQuery, token: str | None) -> SearchQuery:
     """Return the query for the page that follows a scroll id; `None` gives the first page.
 
-    Pages are ordered by the sort of the query, or by URN if it has none, and have only what has all
-    words: scripts scroll over what they change or delete. Raises `InvalidInput` for a text that is
-    not a scroll id of this search.
+    Pages are ordered by the sort of the query, or by URN if it has none, and contain only entities
+    that match all words, because scripts change or delete the entities that they scroll through.
+    Raises `InvalidInput` for a text that is not a scroll id of this search.
     """
     begun = replace(query, sort=query.sort or _BY_URN, loosens=False)
     if token is None:
@@ -80,7 +80,7 @@ def pack_scroll_id(request_key: str, place: str) -> str:
 
 
 def unpack_scroll_id(request_key: str, token: str) -> str:
-    """Return the place that a scroll id of this request stands for.
+    """Return the place that is encoded in a scroll id of this request.
 
     Raises `InvalidInput` for any other text.
     """
@@ -165,9 +165,9 @@ async def expand_related(
 ) -> Filter:
     """Return a filter with DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL replaced by EQUAL.
 
-    With `rewrites`, the values are extended by the entities that are part of them, or that they are
-    part of, as the condition says. One query of the store per level. Raises `InvalidInput` when the
-    filter then has more values than it may have.
+    With `rewrites`, the values are extended by the entities below them, above them, or both, as the
+    condition says; this takes one query of the store per level. Raises `InvalidInput` if the filter
+    then has too many values.
     """
     if any(
         criterion.condition.endswith("_INCL")
@@ -218,11 +218,11 @@ def _is_nested(urn: str) -> bool:
 
 
 def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
-    """Exclude from a search of all entity types what should not be listed.
+    """Return a search of all entity types without the entities that should not be listed: those of
+    the types in `Vocabulary.unlisted`, and the system's own users.
 
-    These are the types of `Vocabulary.unlisted`, and the system's own users. Alternatives of the
-    filter that require certain URNs keep everything, and those that require certain entity types
-    keep all types.
+    Alternatives of the filter that require certain URNs keep everything, and those that require
+    certain entity types keep all types.
     """
     if query.entity_types:
         return query

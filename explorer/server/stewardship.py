@@ -1,16 +1,16 @@
 """Worklist and coverage: which tables and columns have descriptions, answered from a database of
 the entries of all datasets.
 
-An entry has the facts of a dataset that these need, and the number of entities downstream of it.
-The database is derived data in a file of its own, which takes about 600 bytes for a dataset of 15
-columns.
+An entry has the facts of a dataset that worklist and coverage need, and the number of entities
+downstream of it. The database is derived data in a file of its own, which takes about 600 bytes
+for a dataset of 15 columns.
 
-The ledger keeps it up to date. Nothing is counted before the first request. The first count reads
-all datasets, and commits what it has counted some hundred at a time, so that it continues where it
-was interrupted, in the next process too. From then on, datasets that change are recounted in the
-background, and at the latest at the next request. A restarted service recounts what changed since,
-according to the change log. If the entries are of another catalog, or rows of the change log that
-they lack were dropped, everything is counted again.
+The ledger keeps the database up to date. Nothing is counted before the first request. The first
+count reads all datasets, and commits after every few hundred, so that it continues where it was
+interrupted, also in the next process. From then on, datasets that change are recounted in the
+background, and at the latest at the next request. A restarted service recounts the datasets that
+changed since, according to the change log. If the entries are of another catalog, or rows of the
+change log that they lack were dropped, everything is counted again.
 """
 
 import logging
@@ -55,7 +55,7 @@ _Key: TypeAlias = tuple[int, int, int, str, int]
 class UndescribedItem(Struct, frozen=True):
     """A column without a description, or a table if the path is empty.
 
-    With `at_least`, the number of downstream entities is higher than `downstream` says.
+    With `at_least`, the number of downstream entities is higher than `downstream`.
     """
 
     urn: str
@@ -88,8 +88,8 @@ class WorklistPage(Struct, frozen=True):
 
 
 class CoverageCount(Struct):
-    """How many of `total` tables or columns have a description (`documented`), one by people
-    (`edited`), and one by ingestion (`ingested`)."""
+    """How many of `total` tables or columns have a description (`documented`), how many one by
+    people (`edited`), and how many one by ingestion (`ingested`)."""
 
     total: int = 0
     documented: int = 0
@@ -114,8 +114,8 @@ class CoverageGroup(Struct):
 
 
 class DescribedCoverage(Struct, frozen=True):
-    """The counts over all datasets, and of each group, most undescribed columns first, then by
-    key."""
+    """The counts over all datasets, and of each group, ordered by the number of undescribed
+    columns, highest first, then by key."""
 
     tables: CoverageCount
     columns: CoverageCount
@@ -123,10 +123,10 @@ class DescribedCoverage(Struct, frozen=True):
 
 
 class EntryState(Struct, frozen=True):
-    """What the entries are of, and how far they were counted.
+    """Which catalog the entries are of, and how far they were counted.
 
-    They hold everything in the change log of the catalog up to `offset`, whose digest is `mark`. If
-    not `is_counted`, they are those of the datasets up to the URN `after`, as of that offset or
+    They include everything in the change log of the catalog up to `offset`, whose digest is `mark`.
+    If not `is_counted`, they cover only the datasets up to the URN `after`, as of that offset or
     later. There are `entries`, of which `datasets` are not soft-deleted; these lack `lacking`
     descriptions.
     """
@@ -217,13 +217,13 @@ class EntryDatabase:
 
     @property
     def state(self) -> EntryState:
-        """What the entries are of, and how far they were counted."""
+        """Return which catalog the entries are of, and how far they were counted."""
         row = self._connection.execute("SELECT * FROM state").fetchone()
         fields = zip(EntryState.__struct_fields__, row, strict=True)
         return msgspec.convert(dict(fields), EntryState, strict=False)
 
     def restart(self, catalog: str, offset: int, mark: str | None) -> None:
-        """Remove all entries, to count those of a catalog from an offset of its change log on."""
+        """Remove all entries, and begin to count a catalog as of an offset of its change log."""
         with self._transaction() as connection:
             for name in _INDEXES:
                 connection.execute(f"DROP INDEX IF EXISTS {name}")
@@ -235,11 +235,11 @@ class EntryDatabase:
             )
 
     def advance(self, offset: int, mark: str | None) -> None:
-        """Note that the entries hold everything up to an offset of the change log."""
+        """Record that the entries include everything up to an offset of the change log."""
         self._connection.execute("UPDATE state SET offset = ?, mark = ?", (offset, mark))
 
     def finish(self) -> None:
-        """Note that all datasets are counted, and create the indexes."""
+        """Record that all datasets are counted, and create the indexes."""
         for name, columns in _INDEXES.items():
             self._connection.execute(f"CREATE INDEX IF NOT EXISTS {name} ON datasets {columns}")
         self._connection.execute("UPDATE state SET is_counted = 1")
@@ -247,7 +247,7 @@ class EntryDatabase:
     def put(self, facts: Mapping[str, DatasetFacts | None], after: str | None = None) -> int:
         """Write the entries of datasets, and remove those without facts; return how many are new.
 
-        With `after`, the datasets up to this URN are then counted.
+        With `after`, also record that all datasets up to this URN are counted.
         """
         urns = orjson.dumps(list(facts)).decode()
         stored_rows = "json_each(?) f CROSS JOIN datasets ON urn = f.value"
@@ -275,7 +275,7 @@ class EntryDatabase:
         return int(changes[0] + removed)
 
     def find_aged(self, begin_millis: int) -> list[str]:
-        """Return the datasets of which a use from before a time was counted."""
+        """Return the datasets whose counted usage includes documents from before a time."""
         rows = self._connection.execute(
             "SELECT urn FROM datasets WHERE oldest_millis > 0 AND oldest_millis < ?",
             (begin_millis,),
@@ -283,8 +283,8 @@ class EntryDatabase:
         return [urn for (urn,) in rows]
 
     def downstream(self, after: str, limit: int) -> list[tuple[str, int]]:
-        """Return the numbers of downstream entities of the datasets after a URN, in the order of
-        URNs; `MOST_DOWNSTREAM` + 1 for more than that."""
+        """Return the number of downstream entities of each of the first `limit` datasets after a
+        URN, ordered by URN; a number above `MOST_DOWNSTREAM` is given as `MOST_DOWNSTREAM` + 1."""
         return self._connection.execute(
             "SELECT urn, downstream + at_least FROM datasets WHERE urn > ? ORDER BY urn LIMIT ?",
             (after, limit),
@@ -306,7 +306,7 @@ class EntryDatabase:
         soft-deleted.
 
         Takes about 10 µs for each dataset on the page or before it, and 2 µs for each chosen one.
-        `use` is called for every dataset with missing descriptions.
+        If `use` is given, it is called for every dataset with missing descriptions.
         """
         end = start + count
         with self._select(chosen) as table:
@@ -362,9 +362,8 @@ class EntryDatabase:
     def groups(
         self, chosen: Collection[str] | None, by: Grouping | None
     ) -> Iterator[tuple[str, Sequence[str]]]:
-        """Yield the URN of each of the chosen datasets, or of all, also soft-deleted ones, with the
-        keys of the groups that it belongs to: one empty key if there are none, no key without
-        `by`."""
+        """Yield the URN of each of the chosen datasets, or of all including soft-deleted ones, with
+        the keys of its groups: one empty key if it is in none, no key if `by` is not given."""
         column = _GROUPED[by] if by else "''"
         with (
             self._select(chosen, _EVERY) as table,
@@ -375,8 +374,8 @@ class EntryDatabase:
 
     @contextmanager
     def _select(self, chosen: Collection[str] | None, otherwise: str = _ALL) -> Iterator[str]:
-        """Provide the chosen datasets as SQL to put behind FROM. It ends with a condition, to which
-        others can be added by AND."""
+        """Within the context, provide the chosen datasets as SQL to put after FROM. The SQL ends
+        with a condition, to which others can be added with AND."""
         if chosen is None:
             yield otherwise
             return
@@ -392,8 +391,8 @@ class EntryDatabase:
     def _in_order(
         self, entries: Iterable[tuple[str, int, int]], count: int
     ) -> Iterator[UndescribedItem]:
-        """Yield the first `count` items of datasets, in order. The datasets are given in the order
-        of their highest use: (URN, highest use, downstream entities)."""
+        """Yield the first `count` items of datasets, in order. The datasets are given by descending
+        highest use, each as (URN, highest use, downstream entities)."""
         # A heap. The number tells items of one key apart: a path may be listed twice in a schema.
         waiting: list[tuple[_Key, int, UndescribedItem]] = []
         number = 0
@@ -459,7 +458,7 @@ def _array(keys: Sequence[str]) -> str:
 
 
 def _keys(stored: str, by: Grouping | None) -> Sequence[str]:
-    """Return the keys of groups from the value of their column."""
+    """Return the keys of the groups in the stored value of their column."""
     if by is None:
         return ()
     if by == "platform" or not stored:
@@ -520,12 +519,13 @@ class Ledger:
         self.before_read: Callable[[], object] = lambda: None
 
     def open(self) -> None:
-        """Continue in the background with the entries of the file, if there is one."""
+        """Use the entries in the file, if it exists, and bring them up to date in the
+        background."""
         if self._file is not None and self._file.exists():
             self._listen()
 
     def note(self, urns: Iterable[str], aged: Iterable[str], offset: int, *, rewired: bool) -> None:
-        """Note a commit, to recount later; returns at once.
+        """Record which entities a commit changed, to recount them later; returns at once.
 
         `urns` are the entities that changed, `aged` those whose derived data is to be recomputed
         although their aspects did not change, and `rewired` says whether lineage changed.
@@ -541,17 +541,18 @@ class Ledger:
 
     @property
     def is_ready(self) -> bool:
-        """Whether everything has been counted once. Asking starts counting in the background."""
+        """Whether everything has been counted once. Reading this starts the count in the
+        background."""
         self._listen()
         return self._ready.is_set()
 
     @property
     def is_counting(self) -> bool:
-        """Whether the first count is under way, and has got further since it began."""
+        """Whether the first count is under way, and has made progress since it began."""
         return self._first is not None
 
     def busy(self) -> Busy:
-        """Return the error of a request during the first count, which says how far that is."""
+        """Return the error for a request during the first count, which reports its progress."""
         first = self._first
         return Busy(
             "documentation coverage is being counted for the first time"
@@ -575,12 +576,12 @@ class Ledger:
 
     @contextmanager
     def entries(self) -> Iterator[EntryDatabase]:
-        """Give the entries of all datasets, up to date with the store, for reading.
+        """Provide the entries of all datasets, up to date with the store, for reading in a `with`.
 
         Other requests wait meanwhile. The first time takes minutes in a large catalog, later times
         milliseconds. Calls `before_read` first, and raises what that raises. Raises `Busy` if the
-        first count is not done within `PATIENCE_SECONDS`; it then continues. Raises `StorageFault`
-        if the database cannot be read or written.
+        first count is not done within `PATIENCE_SECONDS`; the count then continues. Raises
+        `StorageFault` if the database cannot be read or written.
         """
         self.before_read()
         self._listen()
@@ -656,7 +657,7 @@ class Ledger:
 
     @contextmanager
     def _using_database(self) -> Iterator[EntryDatabase]:
-        """Give the database to this thread alone. If it turns out to be damaged, everything is
+        """Provide the database to this thread alone. If it turns out to be damaged, everything is
         counted again, and `Busy` is raised; `StorageFault` for another error."""
         with self._using:
             try:
@@ -688,7 +689,7 @@ class Ledger:
         return EntryDatabase(None)
 
     def _discard(self) -> None:
-        """Remove the database, and have the background count everything again."""
+        """Remove the database, and make the background thread count everything again."""
         self._ready.clear()
         if self._database is not None:
             self._database.close()
@@ -731,7 +732,8 @@ class Ledger:
             self._is_counted = True
 
     def _fits(self, state: EntryState) -> bool:
-        """Return whether entries are of this catalog, and all changes since are in its log."""
+        """Return whether entries are of this catalog, and its log has all changes since they were
+        counted."""
         return (
             state.catalog == self._store.catalog_id()
             and state.mark is not None
@@ -740,7 +742,8 @@ class Ledger:
         )
 
     def _count_first(self, database: EntryDatabase, state: EntryState) -> None:
-        """Count the datasets after those that are counted, then what is downstream of all."""
+        """Count the datasets that are not counted yet, then the entities downstream of each
+        dataset."""
         after = state.after
         first = Progress("datasets", self._store.count(entity_type=_DATASET), state.entries)
         while chunk := self._store.urns(entity_type=_DATASET, after=after, limit=_AT_ONCE):
@@ -773,7 +776,8 @@ class Ledger:
         return facts_by_urn
 
     def _count_changed(self, database: EntryDatabase, *, is_aged_too: bool = False) -> None:
-        """Recount the datasets that changed, and with `is_aged_too` those of which the use aged."""
+        """Recount the datasets that changed; with `is_aged_too` also those whose counted usage is
+        out of date."""
         with self._lock:
             urns, self._changed = self._changed, set()
             if is_aged_too:
@@ -790,7 +794,7 @@ class Ledger:
                 self._changed.update(waiting)
 
     def _count_downstream(self) -> None:
-        """Recount what is downstream of each dataset, and write what changed."""
+        """Recount the entities downstream of each dataset, and write the numbers that changed."""
         began = time.monotonic()
         with self._lock:
             self._is_rewired = False
@@ -816,7 +820,7 @@ class Ledger:
         self._downstream_seconds = time.monotonic() - began
 
     def _advance(self, database: EntryDatabase) -> None:
-        """Note how far the entries are complete, if nothing is left to recount."""
+        """Record how far the entries are complete, if nothing is left to recount."""
         with self._lock:
             offset = self._offset if self._has_news else max(self._offset, self._seen)
         if offset > self._offset:

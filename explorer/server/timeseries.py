@@ -1,4 +1,5 @@
-"""Documents of timeseries aspects: reading those of a time range, and the newest for search."""
+"""Documents of timeseries aspects: reading those in a time range, and the newest ones for
+search."""
 
 import heapq
 import time
@@ -166,8 +167,8 @@ def _readers(registry: Registry, entity_type: str) -> dict[str, Callable[[bytes]
 
 
 def _decode(decode: Callable[[bytes], Any], value: bytes) -> tuple[Scope, dict[str, Any]]:
-    """Return what a document covers, and its searchable fields. Raises `MsgspecError` if it cannot
-    be decoded."""
+    """Return the scope of a document (a part or the whole), and its searchable fields. Raises
+    `MsgspecError` if it cannot be decoded."""
     document: dict[str, Any] = msgspec.structs.asdict(decode(value))
     scope = profile_scope(document.pop("partitionSpec"))
     fields = {name: field for name, field in document.items() if field is not None}
@@ -175,7 +176,7 @@ def _decode(decode: Callable[[bytes], Any], value: bytes) -> tuple[Scope, dict[s
 
 
 def profile_scope(spec: Any) -> Scope:
-    """Return what a profile covers, by its `partitionSpec`."""
+    """Return the scope of a profile, from its `partitionSpec`."""
     if not isinstance(spec, dict):
         return "table"
     kind, partition = spec.get("type"), spec.get("partition")
@@ -264,8 +265,8 @@ def _meets(document: dict[str, Any], criterion: Criterion) -> bool:
 
 
 def _value_matches(value: Any, criterion: Criterion) -> bool:
-    """Return whether one value of a document meets a criterion, ignoring its negation. None stands
-    for a document without a value in the field."""
+    """Return whether one value of a document meets a criterion, ignoring its negation. A `value` of
+    None means that the document has no value in the field."""
     values = criterion.values
     if value is None or criterion.condition in ("EXISTS", "IS_NULL"):
         return (value is None) == (criterion.condition == "IS_NULL")
@@ -293,8 +294,8 @@ def _value_matches(value: Any, criterion: Criterion) -> bool:
 
 
 def _equal(value: Any, expected: str) -> bool:
-    """Return whether a value equals that of a criterion: strings compare as they are, everything
-    else as parsed JSON."""
+    """Return whether a value equals that of a criterion: strings are compared directly, other
+    values with the criterion parsed as JSON."""
     if isinstance(value, str):
         return value == expected
     try:

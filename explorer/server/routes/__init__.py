@@ -152,7 +152,7 @@ NOTES = (
 
 
 def all_or_none(request: RestliRequest) -> bool:
-    """Return whether a batch is written as a whole or not at all.
+    """Return whether a batch is written all or nothing, as its header says.
 
     Without the header, that is the case for plain callers. Raises `InvalidInput` if the header is
     neither true nor false.

@@ -167,8 +167,8 @@ class AspectRoutes(Routes):
             await self._catalog.read(self._require_changeset, request.access, proposals)
 
     def _require_changeset(self, access: Access, proposals: Sequence[Proposal]) -> None:
-        """Raise `RequestRefusal` (403) unless all that is written are changesets of the caller, not
-        decided, that nobody else has seen."""
+        """Raise `RequestRefusal` (403) unless the proposals only write changesets of the caller
+        that have no decisions and that nobody else has seen."""
         for proposal in proposals:
             if not _is_undecided_change(proposal, access):
                 access.require("editor", "writing anything but a changeset of your own")
@@ -348,8 +348,8 @@ CHANGESET_INFO: Final = "changesetInfo"
 
 
 def _is_undecided_change(proposal: Proposal, access: Access) -> bool:
-    """Return whether a proposal writes a part of a changeset of the caller in which nothing is
-    decided: its heading, an edit, or how many there are."""
+    """Return whether a proposal writes a part of a changeset of the caller that contains no
+    decision: its heading, an edit, or its progress while all edits are open."""
     if proposal.urn.entity_type != "changeset" or proposal.change not in ("UPSERT", "CREATE"):
         return False
     value = proposal.value or {}

@@ -65,7 +65,7 @@ _ADD_TAG = [{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:
 
 class OpenApiRoutes(Routes):
     """The endpoints `/openapi/v3/entity/<entity>`, its `batchGet`, `/openapi/v1/trace/write/<id>`,
-    and that of the entity types of the registry."""
+    and the endpoint that lists the entity types of the registry."""
 
     @Endpoint(
         "POST",
@@ -180,8 +180,8 @@ class OpenApiRoutes(Routes):
     def _aspect(
         self, request: RestliRequest, method: str, entity: str, rest: str
     ) -> tuple[Urn, str]:
-        """Return the URN and the aspect that are named behind the entity type, and note the change
-        for the audit log. Raises `RequestRefusal` (404) if no aspect is named."""
+        """Return the URN and the aspect in the path after the entity type, and note the change for
+        the audit log. Raises `RequestRefusal` (404) if no aspect is named."""
         text, aspect = _split_aspect(rest, self._catalog.registry, entity)
         if aspect is None:
             raise RequestRefusal(
@@ -198,8 +198,8 @@ class OpenApiRoutes(Routes):
     async def _write_aspect(
         self, request: RestliRequest, urn: Urn, aspect: str, body: Any, change: ChangeType
     ) -> Response:
-        """Write one aspect, and return the entity with the aspect as it is stored then; of a
-        timeseries aspect the document that was added."""
+        """Write one aspect, and return the entity with the aspect as stored afterwards, or with the
+        document that was added to a timeseries aspect."""
         if not isinstance(body, dict):
             raise InvalidInput("the body must be an object")
         element = {"urn": str(urn), aspect: body}
@@ -238,8 +238,8 @@ class OpenApiRoutes(Routes):
     async def _groups(
         self, request: RestliRequest, entity: str, form: str
     ) -> Mapping[str, list[Any]]:
-        """Return the elements of the body by entity type, as it is given. Raises `InvalidInput` if
-        the body is malformed."""
+        """Return the elements of the body by entity type. Raises `InvalidInput` if the body is
+        malformed."""
         if entity != _GENERIC:
             return {entity: await _items(request, form)}
         groups = await request.json()
@@ -406,8 +406,8 @@ class OpenApiRoutes(Routes):
 
 
 def _split_path(request: RestliRequest, registry: Registry) -> tuple[str, str]:
-    """Return the entity type that a path names first, or `generic`, and the rest of the path, not
-    decoded yet: an encoded slash belongs to a URN. Raises `UnknownName`."""
+    """Return the entity type that begins a path, or `generic`, and the rest of the path, not
+    decoded yet because an encoded slash belongs to a URN. Raises `UnknownName`."""
     name, _, rest = request.path_params["key"].lstrip("/").partition("/")
     if name == _GENERIC and (request.method, rest) in _FOR_SEVERAL:
         return name, rest
@@ -415,8 +415,8 @@ def _split_path(request: RestliRequest, registry: Registry) -> tuple[str, str]:
 
 
 def _split_aspect(rest: str, registry: Registry, entity: str) -> tuple[str, str | None]:
-    """Return the URN in the rest of a path, decoded, and the name of the aspect behind it, as the
-    registry spells it; `None` if there is none."""
+    """Return the decoded URN in the rest of a path, and the name of the aspect after it, as spelled
+    in the registry; `None` if there is none."""
     head, _, last = rest.rpartition("/")
     last = decode(last)
     spellings = (aspect for aspect in registry.aspects_of(entity) if aspect.lower() == last.lower())
@@ -425,8 +425,8 @@ def _split_aspect(rest: str, registry: Registry, entity: str) -> tuple[str, str 
 
 
 def _check_last(text: str, entity: str) -> None:
-    """Raise `NotFound` if the text is a URN, a slash and the name of an aspect, which the entity
-    type does not have."""
+    """Raise `NotFound` if the text is a URN, a slash and the name of an aspect that the entity type
+    does not have."""
     head, _, last = text.rpartition("/")
     if head and not _is_urn(text) and _is_urn(head):
         raise NotFound(f"{entity} has no aspect {last[:200]!r}")
@@ -459,7 +459,7 @@ def _check_count(subject: str, count: int, noun: str = "entities") -> None:
 
 
 def _is_true(request: RestliRequest, name: str) -> bool:
-    """Return whether a query parameter is given as true."""
+    """Return whether a query parameter has the value true."""
     return (request.query.one(name) or "").lower() == "true"
 
 
@@ -505,8 +505,8 @@ def _parse_request(elements: Sequence[Any], entity: str) -> dict[str, frozenset[
 
 
 def _parse_versions(elements: Sequence[Any]) -> dict[tuple[str, str], int]:
-    """Return the versions to read, by URN and aspect. Aspects of which the latest version is to be
-    read are left out: those without a header, or with version 0 in it."""
+    """Return the versions to read, by URN and aspect. Aspects without a header, or with version 0
+    in it, are left out: their latest version is to be read."""
     versions: dict[tuple[str, str], int] = {}
     for element in elements:
         for name, envelope in element.items():
@@ -528,8 +528,8 @@ def _parse_versions(elements: Sequence[Any]) -> dict[tuple[str, str], int]:
 def _newest_documents(
     store: Store, registry: Registry, urn: str, names: frozenset[str], with_system: bool
 ) -> dict[str, Any]:
-    """Return the newest document of each timeseries aspect of an entity, in the form in which
-    `_aspects_by_name` returns its other aspects. Takes a query of about 20 µs per aspect."""
+    """Return the newest document of each timeseries aspect of an entity, in the same form as
+    `_aspects_by_name` returns versioned aspects. Takes a query of about 20 µs per aspect."""
     return {
         name: _envelop(document.value, document.system, with_system)
         for name in registry.aspects_of(Urn.parse(urn).entity_type)
@@ -546,7 +546,8 @@ def _envelop(value: bytes, system: bytes, with_system: bool) -> dict[str, Any]:
 def _aspects_by_name(
     stored: Sequence[StoredAspect], names: frozenset[str], with_system: bool
 ) -> dict[str, Any]:
-    """Return aspects as an entity of this API has them; all of them if `names` is empty."""
+    """Return aspects by name in the form that entities of this API have; all of them if `names` is
+    empty."""
     return {
         aspect.name: _envelop(aspect.value, aspect.system, with_system)
         for aspect in stored
@@ -605,7 +606,8 @@ _V2_PATH = "/openapi/v2/entity"
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a version of the API names a list of entities, and how it writes one of them."""
+    """The form in which a version of the API returns a list of entities: its key, and a function
+    that writes one of them."""
 
     name: str
     entity: Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -616,8 +618,8 @@ _V3 = _Form("entities", lambda urn, aspects: {"urn": urn, **aspects})
 
 
 class EntityScrollRoutes(Routes):
-    """The endpoints `/openapi/v3/entity/scroll`, `/openapi/v3/entity/<entity>` that reads, and what
-    DataHub's clients use of version 2."""
+    """The endpoints that read `/openapi/v3/entity/scroll` and `/openapi/v3/entity/<entity>`, and
+    the endpoints of version 2 that DataHub's clients use."""
 
     @Endpoint(
         "POST",
@@ -793,7 +795,8 @@ class EntityScrollRoutes(Routes):
         aspects: frozenset[str] | None,
         form: _Form,
     ) -> Response:
-        """Return a page; `aspects` are their names, empty for all, and `None` for none."""
+        """Return a page; `aspects` are the names of the aspects to include, empty for all, and
+        `None` for none."""
         belongs = _slice(request)
         with_system = _is_true(request, "systemMetadata")
         catalog = self._catalog
@@ -866,9 +869,9 @@ def _entities(
     form: _Form,
     versions: Mapping[tuple[str, str], int] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
-    """Return those of the requested entities that exist, in order, each with the aspects that are
-    requested of it; with all aspects if none is. `versions` are those of aspects of which another
-    version than the latest is requested."""
+    """Return the requested entities that exist, in order, each with its requested aspects, or all
+    aspects if none are requested. `versions` are the versions of aspects that are requested instead
+    of the latest."""
     store = catalog.store
     urns = list(requested)
     is_selective = all(requested.values())
@@ -919,10 +922,10 @@ _MOST_AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class _EdgeQuery:
-    """A scroll through edges that `urns` declare (the side OUTGOING) or that point at them
-    (INCOMING), one side after the other; of all URNs if it is `None`.
+    """A scroll through the edges that `urns` declare (the side OUTGOING) or that point at them
+    (INCOMING), one side after the other; through the edges of all entities if `urns` is `None`.
 
-    `parameters` are those that a scroll id belongs to.
+    `parameters` are the parameters of the request; a scroll id is valid only for the same ones.
     """
 
     parameters: tuple[Any, ...]
@@ -986,8 +989,8 @@ class EdgeScrollRoutes(Routes):
     def _select(
         self, request: RestliRequest, body: Mapping[str, Any], *, lineage: bool
     ) -> _EdgeQuery:
-        """Return the scroll through the edges that the filters in a body and the parameters of the
-        query select."""
+        """Return the scroll through the edges that the filters in the body and the query parameters
+        select."""
         direction = _one_of(_DIRECTIONS, request.query.one("direction") or "OUTGOING")
         near = _EdgeFilter.read(body, "sourceFilter", _END_FIELDS)
         far = _EdgeFilter.read(body, "destinationFilter", _END_FIELDS)
@@ -1173,7 +1176,8 @@ def _read_edges(
     count: int,
     belongs: Callable[[str], bool],
 ) -> tuple[list[EntityEdge], _Place | None]:
-    """Return a page of edges, and where the next one begins; `None` after the last page."""
+    """Return a page of edges, and the place where the next one begins; `None` after the last
+    page."""
     page: list[EntityEdge] = []
     place = begin
     looked_at = 0
@@ -1207,7 +1211,7 @@ def _read_edges(
 def _batches(
     store: Store, query: _EdgeQuery, begin: _Place | None, count: int
 ) -> Iterator[tuple[int, list[EntityEdge]]]:
-    """Yield edges behind a place, some at a time, each time with their side."""
+    """Yield the edges after a place in batches, each with the index of its side."""
     first, after = begin or (0, None)
     urns = None if query.urns is None else list(query.urns)
     for side in range(first, len(query.sides)):
@@ -1232,7 +1236,7 @@ def _batches(
 def _read_place(text: str) -> _Place:
     """Parse a place that `_page` has encoded.
 
-    Raises `InvalidInput` for another one; a digest can be computed by anybody.
+    Raises `InvalidInput` for any other text, because anybody can compute the digest in a scroll id.
     """
     try:
         place: _Place = msgspec.json.decode(text, type=_Place)
@@ -1245,9 +1249,9 @@ def _read_place(text: str) -> _Place:
 
 @dataclass(frozen=True, slots=True)
 class _EdgeFilter:
-    """Alternatives of allowed values by field; without any, every edge matches.
+    """Alternatives, each with the allowed values by field; without any, every edge matches.
 
-    `filter` is the one that they were read from.
+    `filter` is the filter that they were read from.
     """
 
     filter: Filter
@@ -1255,7 +1259,7 @@ class _EdgeFilter:
 
     @classmethod
     def read(cls, body: Mapping[str, Any], name: str, fields: Sequence[str]) -> "_EdgeFilter":
-        """Parse a filter of a body. Raises `InvalidInput` for anything but equalities of these
+        """Parse a filter in a body. Raises `InvalidInput` for anything but equalities of these
         fields."""
         filter_ = _read_v3_filter(body.get(name))
         alternatives = []
@@ -1277,24 +1281,25 @@ class _EdgeFilter:
         return cls(filter_, tuple(alternatives))
 
     def matches(self, fields: Mapping[str, str], prefix: str = "") -> bool:
-        """Return whether an edge with these fields matches; `prefix` is put before the names."""
+        """Return whether an edge with these fields matches; `prefix` is put before their names."""
         return not self.any_of or any(
             all(fields[prefix + name] in values for name, values in allowed.items())
             for allowed in self.any_of
         )
 
     def values(self, field: str) -> frozenset[str]:
-        """Return all values of a field with which an edge can match; none if it can with any."""
+        """Return all values of a field with which an edge can match; empty if any value can
+        match."""
         if not all(field in allowed for allowed in self.any_of):
             return frozenset()
         return frozenset().union(*(allowed[field] for allowed in self.any_of))
 
 
 def _read_v3_filter(wire_filter: Any) -> Filter:
-    """Parse a filter in the form of this API, `{"and": [{"criteria": […]}, …]}`, in which `and` are
-    alternatives, or in that of a search.
+    """Parse a filter in the form of this API, `{"and": [{"criteria": […]}, …]}`, in which `and`
+    lists alternatives, or in the form of a search.
 
-    Raises `InvalidInput` if it is invalid, or has a criterion without values that needs some.
+    Raises `InvalidInput` if it is invalid, or if a criterion that needs values has none.
     """
     match wire_filter:
         case {"and": [*groups]}:
@@ -1384,7 +1389,7 @@ def _one_of(allowed: Sequence[_T], text: str) -> _T:
 
 
 def _names(request: RestliRequest, *parameters: str) -> list[str]:
-    """Return the names in query parameters, which may be repeated, and separated by commas."""
+    """Return the names in query parameters, which may be repeated or separated by commas."""
     texts = [value for parameter in parameters for value in request.query.many(parameter) or ()]
     names = (name.strip() for value in texts for name in value.split(","))
     return list(dict.fromkeys(name for name in names if name))
@@ -1395,8 +1400,8 @@ def _count(request: RestliRequest) -> int:
 
 
 def _read_search(request: RestliRequest, sort: tuple[SortBy, ...] = ()) -> SearchQuery:
-    """Return the search of all entities that the parameters of a scroll ask for; `sort` takes
-    precedence over theirs."""
+    """Return the search of all entities that the parameters of a scroll describe; `sort` takes
+    precedence over their order."""
     return SearchQuery(
         text=request.query.one("query") or "*",
         entity_types=None,
@@ -1418,7 +1423,8 @@ def _read_sort(request: RestliRequest) -> tuple[SortBy, ...]:
 
 
 def _slice(request: RestliRequest) -> Callable[[str], bool]:
-    """Return a function that tells whether a text belongs to the slice that a request asks for."""
+    """Return a function that returns whether a text belongs to the slice that a request asks
+    for."""
     query = request.query
     if query.one("sliceId") is None and query.one("sliceMax") is None:
         return lambda _text: True

@@ -113,7 +113,7 @@ _Changes = Sequence[tuple[AspectChange, CheckedProposal]]
 
 class _Held(Struct, frozen=True):
     """The value of an aspect, whether OpenLineage events wrote it (`is_own`), and the time of the
-    latest event that did, if that is known.
+    latest event that wrote it, if known.
 
     `stored` is the JSON of the stored value; it is empty after an event of the same request has
     replaced the value by `changed`, which must not be modified.
@@ -338,8 +338,8 @@ class OpenLineageRoutes(Routes):
         changes: _Changes,
         stored: Mapping[tuple[str, str], _Held],
     ) -> Iterator[tuple[CheckedProposal, _Held]]:
-        """Yield the versioned aspects that an event changes, with the values to write, and what is
-        held then. The status of a dataset is among them if only the time of its latest event
+        """Yield the versioned aspects that an event changes, with the values to write, and their
+        previous values. The status of a dataset is included if only the time of its latest event
         changes."""
         at_millis = checked.event.at_millis
         begun: dict[tuple[str, str], Any] = {}
@@ -409,20 +409,21 @@ class OpenLineageRoutes(Routes):
 
 
 def _answer(ignored: Sequence[str]) -> Response:
-    """Return the answer to events that were taken: it is empty unless facets were ignored."""
+    """Return the response to accepted events, which is empty unless facets were ignored; log the
+    first ignored ones."""
     for problem in ignored[:_MOST_TOLD]:
         _log.warning("a facet of an OpenLineage event was ignored: %s", problem)
     return JsonResponse({"ignored": list(ignored)}) if ignored else JsonResponse()
 
 
 def _needs_time(change: AspectChange | CheckedProposal) -> bool:
-    """Return whether the time of every event that states the value of an aspect is stored: that of
-    a dataset's status, so that a drop which arrives late is known to be followed by a write."""
+    """Return whether the time of the latest event is stored with an aspect: true for the status of
+    a dataset, so that a drop that arrives late does not undo a later write."""
     return change.aspect == "status" and change.urn.entity_type == "dataset"
 
 
 def _settle(change: AspectChange, stored: _Held, at_millis: int) -> None:
-    """Note that a change adds nothing to the stored value."""
+    """Record that a change adds nothing to the stored value."""
     if change.recurs and change.note is not None and stored.stored:
         # The store caches the bytes of the value, and Python caches their hash.
         change.note.settled = hash(stored.stored), at_millis
@@ -431,7 +432,7 @@ def _settle(change: AspectChange, stored: _Held, at_millis: int) -> None:
 def _is_settled(change: AspectChange, stored: _Held, at_millis: int) -> bool:
     """Return whether a change is known to add nothing to the stored value.
 
-    That holds for a day of event time; later events may update when an edge was last seen.
+    This is true for a day of event time; later events may update when an edge was last seen.
     """
     if change.note is None or change.note.settled is None:
         return False

@@ -99,7 +99,7 @@ async def _entity_filter(
 ) -> Filter:
     """Return the filter in the parameters of an action, for entities of one type.
 
-    For DataHub's callers, fields that cannot be searched have no values.
+    For DataHub's callers, fields that cannot be searched count as having no values.
     """
     entity_filter = await expand_related(read_filter(parameters.given.get("filter")), catalog)
     if request.dialect == "datahub":
@@ -113,8 +113,8 @@ def search_value(
     dialect: Dialect,
     columns: Mapping[str, Sequence[str | None]] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return the `value` of a search response. `columns` has, by the URN of a hit, of which column
-    each of its matches is."""
+    """Return the `value` of a search response. `columns` has, by the URN of a hit, the column of
+    each of its matches."""
     matched = [
         [{"name": field, "value": value} for field, value in hit.matched] for hit in page.hits
     ]
@@ -419,8 +419,8 @@ class SearchRoutes(Routes):
         return ValueResponse(search_value(query, page, request.dialect, columns))
 
     async def _columns_of(self, page: FoundPage) -> Mapping[str, Sequence[str | None]]:
-        """Return of which column each match of the hits is, by URN. While the store cannot be read,
-        only matches by name are told."""
+        """Return the column of each match of the hits, by URN. While the store cannot be read, only
+        matches by name get one."""
         store, vocabulary = self._catalog.store, self._catalog.index.vocabulary
         urns = [hit.urn for hit in page.hits if has_column_text(hit, vocabulary)]
 
@@ -438,7 +438,8 @@ class SearchRoutes(Routes):
         return await self._catalog.offload(self._catalog.index.search, query)
 
     async def _listed(self, request: RestliRequest, query: SearchQuery) -> SearchQuery:
-        """Return a query as it is meant, without what should not be listed."""
+        """Return a query with entity types spelled as in the registry and related values expanded,
+        without entities that should not be listed."""
         index, types = self._catalog.index, query.entity_types
         query = replace(
             query,

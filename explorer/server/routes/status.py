@@ -414,7 +414,7 @@ class Metrics:
 
 
 def _measure(measure: Callable[[], float]) -> float:
-    """Return the measured value; NaN while the catalog cannot give it."""
+    """Return the measured value; NaN while the catalog cannot provide it."""
     try:
         return measure()
     except CatalogError:

@@ -231,8 +231,8 @@ class StewardshipRoutes(Routes):
         return self._catalog.ledger.rank(chosen, start, count, use)
 
     def _use_of(self, days: int) -> UseOf:
-        """Return a function that reads the use of columns over a number of days other than the one
-        that is counted in advance."""
+        """Return a function that reads the usage of columns over a number of days, for periods
+        other than the one that is counted in advance."""
         store, begin = self._catalog.store, use_from(days)
 
         def read(urn: str, lacking: tuple[Lacking, ...]) -> tuple[Lacking, ...]:
@@ -279,7 +279,7 @@ class StewardshipRoutes(Routes):
     ) -> Collection[str] | None:
         """Return the URNs of the chosen datasets, or `None` for all that are not soft-deleted.
 
-        Raises `InvalidInput` if more than one of URNs, a folder and a search are given, or there
+        Raises `InvalidInput` if more than one of URNs, a folder and a search is given, or there
         are too many URNs.
         """
         urns = parameters.texts("urns")

@@ -1,5 +1,5 @@
-"""The timeline of an entity: what changed between the versions of its aspects, told as DataHub's
-Timeline API does, with a semantic version for each moment of change; and its endpoint."""
+"""The timeline of an entity: the changes between the versions of its aspects, in the form of
+DataHub's Timeline API, with a semantic version for each time of change; and its endpoint."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -113,7 +113,7 @@ class TimelineRoutes(Routes):
 
 
 def _millis(request: RestliRequest, name: str) -> int | None:
-    """Return a time of the query, or `None` if it is missing. Raises `InvalidInput` if it is not an
+    """Return a time in the query, or `None` if it is missing. Raises `InvalidInput` if it is not an
     integer."""
     text = request.query.one(name)
     if text is None:
@@ -138,8 +138,8 @@ class _Event:
 
 
 def read_categories(names: Collection[str]) -> frozenset[str]:
-    """Return the categories with these names, in any case; those of DataHub without events here are
-    left out. Raises `InvalidInput` if there is no category of a name."""
+    """Return the categories with these names, ignoring case; categories of DataHub that have no
+    events here are left out. Raises `InvalidInput` for an unknown name."""
     categories = set()
     for name in names:
         category = _ALIASES.get(name.upper(), name.upper())
@@ -172,7 +172,7 @@ class Timeline:
 
     def read(self, versions: VersionReader) -> list[dict[str, Any]]:
         """Return the changes, oldest first, one for each time at which anything changed. Reads the
-        versions in the range, and the one before."""
+        versions in the range, and the version before it."""
         changes = []
         for name in self._registry.aspects_of(self._type):
             compare = self._comparison(name)
@@ -188,7 +188,7 @@ class Timeline:
         self, name: str, versions: VersionReader
     ) -> Iterator[tuple[StoredAspect | None, StoredAspect]]:
         """Yield each version of an aspect in the range with the one before it, which is `None` for
-        the first. The oldest one that is kept is no step if there were older ones."""
+        the first. If older versions were dropped, the oldest stored one is not yielded."""
         newer: StoredAspect | None = None
         start = 0
         while page := versions(name, start, _PAGE):
@@ -395,8 +395,8 @@ class Timeline:
 
 
 def _texts(urn: str, column: str, was: Any, now: Any) -> Iterator[_Event]:
-    """Yield the change of a description. DataHub tells an empty one from none; here they are the
-    same, because clearing a description leaves an empty one."""
+    """Yield the change of a description. Unlike in DataHub, an empty description equals none,
+    because clearing a description leaves an empty one."""
     was, now = (text if isinstance(text, str) else "" for text in (was, now))
     if was == now:
         return
@@ -414,8 +414,8 @@ def _texts(urn: str, column: str, was: Any, now: Any) -> Iterator[_Event]:
 
 
 def _is_renamed(was: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether two columns are taken to be one column that was renamed. They are if they
-    have the same record and type, and the same description, which is not empty."""
+    """Return whether two columns are taken to be one renamed column: they have the same record and
+    type, and the same description, which is not empty."""
     parents = [column["fieldPath"].rpartition(".")[0] for column in (was, now)]
     return (
         bool(now.get("description"))
@@ -476,7 +476,7 @@ def _value(version: StoredAspect | None) -> dict[str, Any]:
 
 
 def _by(elements: Any, key: str) -> dict[str, dict[str, Any]]:
-    """Return the elements of an array by the value of a field; others are left out."""
+    """Return the elements of an array by the value of a field; elements without it are left out."""
     listed = elements if isinstance(elements, list) else []
     return {
         element[key]: element
