@@ -1,8 +1,8 @@
 """Impact, shortest paths, common ancestors and cycles; and `AsyncGraphs` and `Graphs`, which have a
 method for each question about the relationships of a catalog.
 
-An impact is what is affected downstream when a table or a column changes, how much it is used, and
-by whom.
+An impact is the set of entities affected downstream when a table or a column changes, with how
+much they are used, and by whom.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -39,11 +39,11 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class QueryUsage:
-    """The number of queries of a dataset in some days, and the highest number of distinct users in
-    a window.
+    """The number of queries of a dataset over some days, and the highest number of distinct users
+    in one window.
 
-    Users are not summed, because servers count them for each window and the same person would count
-    several times.
+    Users are not summed, because servers count them for each window and the same person would be
+    counted several times.
     """
 
     queries: int
@@ -64,7 +64,8 @@ def total_usage(series: Timeseries) -> QueryUsage | None:
 async def read_usage(
     catalog: "AsyncCatalog", urns: Iterable[str | Urn], *, days: int = 30
 ) -> Mapping[Urn, QueryUsage]:
-    """Return the usage of the datasets among `urns` in the last days, without those never counted.
+    """Return the usage of the datasets among `urns` in the last days; datasets without usage counts
+    are left out.
 
     One request for each dataset, several concurrently.
     """
@@ -125,11 +126,11 @@ class Affected:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What is derived from a table, or from one of its columns: most used first, then nearest, then
-    by URN.
+    """The entities derived from a table, or from one of its columns: most used first, then nearest,
+    then by URN.
 
     `truncated` says in words what was not reached, `uncounted` for which entities usage was not
-    read. `nodes` are the attributes of the root and of all affected entities, as in
+    read. `nodes` are the attributes of the root and of all affected entities, see
     `explorer.graph.nodes`.
     """
 
@@ -158,7 +159,7 @@ class Impact:
 
     @property
     def queries(self) -> int:
-        """The number of queries of all affected entities in the last 30 days, where counted."""
+        """The number of queries of all affected entities in the last 30 days, as far as counted."""
         return sum(entity.queries or 0 for entity in self.affected)
 
 
@@ -171,8 +172,8 @@ def impact_of(
     """Return the impact in a downstream lineage graph. No requests.
 
     With the graph of one column, the entities that this column reaches are affected. An entity that
-    uses an affected table without ingested column lineage may be affected: it, and everything
-    derived from it, has the certainty "table".
+    uses an affected table without ingested column lineage may be affected: it and everything
+    derived from it have the certainty "table".
     """
     root = graph.graph["root"]
     certain = _by_table(columns) if columns is not None else {}
@@ -257,7 +258,7 @@ async def _usage(
 
 
 def _by_table(columns: "nx.DiGraph") -> dict[str, tuple[Certainty, tuple[str, ...]]]:
-    """Return for each entity its certainty, and its columns that were reached."""
+    """Return, by entity, its certainty and its columns that were reached."""
     sure = certain_columns(columns)
     columns_by_entity: dict[str, tuple[set[str], bool]] = {}
     for node, attributes in columns.nodes(data=True):
@@ -409,11 +410,11 @@ async def find_paths(
 ) -> Paths:
     """Return all shortest paths between two entities, at most `limit`.
 
-    Along lineage, downstream from the source or, if that does not reach the target, upstream; or
-    along the given relationships in either direction. `hops` is the maximum length: by default 50
-    along lineage, 4 along relationships. `budget_nodes` and `budget_seconds` limit each traversal;
-    their defaults are those of `lineage` and `walk`. One or two requests along lineage if the
-    server traverses it; one for each entity visited along relationships.
+    Paths follow lineage, downstream from the source or, if that does not reach the target,
+    upstream; or the given relationships in either direction. `hops` is the maximum length: by
+    default 50 along lineage, 4 along relationships. `budget_nodes` and `budget_seconds` limit each
+    traversal; their defaults are those of `lineage` and `walk`. One or two requests along lineage
+    if the server traverses it; one for each entity visited along relationships.
     """
     start, end = Urn.parse(source), Urn.parse(target)
     if relationships:
@@ -464,7 +465,7 @@ def _goes_on(graph: "nx.DiGraph", hops: int) -> bool:
 
 
 def _join_paths(graph: "nx.DiGraph", paths: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """Return for each step of each path the relationships of its edge."""
+    """Return the relationships of each step of each path."""
     return tuple(tuple(_reason(graph, *step) for step in pairwise(path)) for path in paths)
 
 
@@ -516,7 +517,8 @@ async def find_common_ancestors(
     hops: int = _EVERY_HOP,
     limit: int | None = None,
 ) -> tuple[tuple[Ancestor, ...], str | None]:
-    """Return the entities that two others are both derived from, and in words what was not reached.
+    """Return the entities that two others are both derived from, and a sentence on what was not
+    reached, `None` if everything was.
 
     Two requests if the server traverses lineage.
     """

@@ -118,8 +118,8 @@ def _name_attributes(attributes: Mapping[Any, Any]) -> _Attributes:
 
 
 def _encodable(text: str, what: str) -> str:
-    """Return the text. Raises `InvalidInput` for unpaired surrogates, which no encoding can
-    represent."""
+    """Return the text unchanged. Raises `InvalidInput` for unpaired surrogates, which no encoding
+    can represent."""
     try:
         text.encode()
     except UnicodeEncodeError as problem:
@@ -317,9 +317,9 @@ def to_graphml(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
 def from_graphml(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
     """Parse the GraphML that `to_graphml` or another program wrote.
 
-    Returns a `MultiDiGraph` if it was one, or has parallel edges. Document types, and so entities,
-    are rejected. Raises `InvalidInput` for text that is not GraphML, is undirected, or has nested
-    graphs.
+    Returns a `MultiDiGraph` if one was written, or if there are parallel edges. Document types, and
+    so XML entities, are rejected. Raises `InvalidInput` for text that is not GraphML, is
+    undirected, or has nested graphs.
     """
     import networkx as nx
 
@@ -407,7 +407,7 @@ def _encode(text: str) -> str:
 
 
 def _decode(text: str | None) -> str:
-    """Return the text that was given to `_encode`. Raises `InvalidInput` for a missing one."""
+    """Return the text that was given to `_encode`. Raises `InvalidInput` for `None`."""
     if text is None:
         raise InvalidInput("a node in this GraphML has no identifier, or an edge lacks an end")
     if not text.startswith('"'):
@@ -439,7 +439,8 @@ def _decode_key(text: str) -> str | int:
 
 
 def _check_graphml(text: str | bytes) -> None:
-    """Reject document types, nested graphs and ports, which networkx would read or ignore."""
+    """Raise `InvalidInput` for document types, nested graphs and ports, which networkx would read
+    or ignore."""
     graphs = 0
 
     def refuse_doctype(*_: object) -> None:

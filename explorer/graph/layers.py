@@ -2,7 +2,7 @@
 
 The layers are ordered by barycentre (Sugiyama, Tagawa and Toda 1981): each is sorted by the mean
 position of the neighbours in the layer before it, forwards and backwards in turn, and the order
-with the fewest crossings is kept. At last neighbours in a layer are exchanged as long as that
+with the fewest crossings is kept. Finally, neighbours in a layer are exchanged as long as that
 removes crossings. No randomness and no clock is used, so results are reproducible.
 """
 
@@ -250,7 +250,7 @@ def order_layers(
 
 
 def _in_input_order(mesh: Mesh) -> list[int]:
-    """Return the nodes as given, the bends of an edge beside its first node."""
+    """Return the nodes in the given order, each followed by the bends of the edges from it."""
     origin = list(range(len(mesh.layer)))
     for chain in mesh.chains:
         for bend in chain[1:-1]:
@@ -364,7 +364,8 @@ class _Order:
         return improves
 
     def _put(self, at: int, layer: list[int]) -> None:
-        """Set the order of a layer, with kept elements in theirs."""
+        """Set the order of a layer; elements with a rank in `kept` are put in the order of their
+        ranks."""
         ranks = self._kept
         ranked = [(rank, element) for element in layer if (rank := ranks[element]) is not None]
         if len(ranked) > 1:

@@ -296,8 +296,8 @@ def _plan(
     layers: Sequence[Sequence[int]],
     offsets: Sequence[Sequence[float]],
 ) -> list[_Plan]:
-    """Return for each layer its elements, their offsets from the first, and what they are pulled
-    to."""
+    """Return for each layer its elements, their offsets from the first one, and the elements that
+    they are pulled to."""
     # An element without neighbours is pulled to its own position, one with a single neighbour to
     # that of the neighbour.
     pulls = [near or [element] for element, near in enumerate(links)]
@@ -391,12 +391,12 @@ class Net(NamedTuple):
 
     @property
     def leaving(self) -> tuple[int, ...]:
-        """The rows that edges leave in the channel."""
+        """The rows from which edges turn off in the channel."""
         return self.rows if len(self.rows) == 1 else _without(self.rows, self.targets)
 
     @property
     def entered(self) -> tuple[int, ...]:
-        """The rows that edges enter in the channel."""
+        """The rows into which edges turn in the channel."""
         return self.targets if len(self.rows) > 1 else _without(self.targets, self.rows)
 
 
@@ -763,7 +763,7 @@ def draw_component(
     grid: bool,
     kept: Sequence[int | None],
 ) -> ComponentDrawing:
-    """Draw a connected component. `sizes` are along and across; `kept` is as in `order_layers`."""
+    """Draw a connected component. `sizes` are along and across; `kept` is as for `order_layers`."""
     turned = turn_back_edges(len(sizes), edges)
     # Edges between the same two nodes, in either direction, share one chain of the mesh.
     strands: dict[Pair, list[int]] = {}
@@ -835,7 +835,7 @@ def _extent(size: Size, loops: int, spacing: Spacing, grid: bool) -> Extent:
 
 
 def _spread(strands: int, room: float, spacing: Spacing) -> list[float]:
-    """Return the offsets from the middle for several edges between two nodes."""
+    """Return the offsets from the middle for parallel edges between two nodes."""
     if strands == 1:
         return [0.0]
     step = min(spacing.edge, room * _PORT_SHARE / strands)
@@ -875,7 +875,7 @@ def _bear(
 
 
 class _Canvas:
-    """Places components on one drawing, in along and across."""
+    """Places components on one drawing, with coordinates along and across."""
 
     def __init__(self, nodes: int, edges: int) -> None:
         self.corners: list[Point] = [(0, 0)] * nodes

@@ -1,5 +1,5 @@
-"""Lineage as a graph, of entities and of columns, and the entities within some hops along any
-relationships as a graph.
+"""The lineage of entities and of columns as graphs, and the graph of the entities within some hops
+along any relationships.
 
 Edges of lineage point in the direction of the data, from upstream to downstream. Edges of other
 relationships point from the entity that declares them, with the relationship's name as their key:
@@ -18,13 +18,13 @@ hops         the distance from the root, negative for upstream; 0 is the root
 exists       false if it is only referenced; absent if the server does not say
 removed      true if it is soft-deleted; absent if the server does not say
 
-Column lineage says which column is derived from which, as ingested or guessed by name. Its nodes
-are URNs of schema fields, and of charts and dashboards that list the columns they use. A column's
-node has `type` "schemaField", `dataset` (URN), `column` (its path without types), `path` (the exact
-field path), `name` (of the dataset), `hops`, and `exists` false if its dataset's schema does not
-have it. An edge has `guess`: false if the column lineage was ingested, true if only lineage between
-the tables is known and the columns have the same name. Edges may have `transform`, `confidence` and
-`via` (URN of the job or query), if ingested.
+A graph of column lineage shows which column is derived from which, as ingested or guessed by name.
+Its nodes are URNs of schema fields, and of charts and dashboards that list the columns they use. A
+column's node has `type` "schemaField", `dataset` (URN), `column` (its path without types), `path`
+(the exact field path), `name` (of the dataset), `hops`, and `exists` false if its dataset's schema
+lacks it. An edge has `guess`: false if the column lineage was ingested, true if only lineage
+between the tables is known and the columns have the same name. Edges may have `transform`,
+`confidence` and `via` (URN of the job or query), if ingested.
 """
 
 import time
@@ -322,8 +322,8 @@ async def read_columns(
 async def read_columns_between(
     catalog: "AsyncCatalog", tables: "nx.DiGraph", source: str, target: str
 ) -> "nx.DiGraph":
-    """Return the columns that flow along one edge of a lineage graph. If one end is a job, those of
-    the tables that it connects are included. One request."""
+    """Return the graph of the columns that flow along one edge of a lineage graph. If one end is a
+    job, the columns of the tables that it connects are included. One request."""
     near = {source, target}
     if tables.nodes[source].get("type") == "dataJob":
         near.update(tables.pred[source])
@@ -378,7 +378,7 @@ def _describe_columns(graph: "nx.DiGraph", roots: list[str]) -> None:
 def certain_columns(columns: "nx.DiGraph") -> set[str]:
     """Return the nodes that are connected to the graph's roots without guesses. No requests.
 
-    Upstream nodes by paths to a root, downstream nodes by paths from a root; the roots are
+    Upstream nodes need a path to a root, downstream nodes a path from a root; the roots are
     included.
     """
     certain_edges = [(up, down) for up, down, guess in columns.edges.data("guess") if not guess]

@@ -55,7 +55,7 @@ def identity(urn: str) -> dict[str, Any]:
 
 
 def details(entity: Entity) -> dict[str, Any]:
-    """Return the attributes of a node that the catalog has beyond its URN.
+    """Return the attributes of a node that are in the catalog and not in its URN.
 
     name, kind, platform     text
     description              text, the edited one if there is one; "" if there is none
@@ -100,11 +100,11 @@ def kind_and_platform(attributes: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def distinctions(nodes: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
-    """Return what distinguishes entities of the same name and type, by URN. No requests.
+    """Return texts that distinguish entities of the same name and type, by URN. No requests.
 
-    It is the one of platform, environment and path that differs between them, or all that differ if
-    one is not enough: `hive`, `DEV`, `analytics.staging`. The path is the rest of the URN's key.
-    Entities with a unique name and type are left out.
+    A text is the one of platform, environment and path that differs between them, or all that
+    differ if one is not enough: `hive`, `DEV`, `analytics.staging`. The path is the rest of the
+    URN's key. Entities with a unique name and type are left out.
     """
     urns_by_name: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for urn, attributes in nodes:
@@ -176,11 +176,11 @@ def check_directed(graph: "nx.DiGraph | nx.MultiDiGraph") -> None:
 
 
 def simplify_attributes(graph: "_Graph") -> "_Graph":
-    """Return a copy that every function of networkx takes: its attributes are texts, numbers and
-    truth values. No requests.
+    """Return a copy that every function of networkx accepts: its attributes are texts, numbers and
+    booleans. No requests.
 
-    A list of texts, such as `owners`, is one text with a line for each; any other list or mapping
-    is JSON. What is None is left out, and what XML cannot represent is replaced.
+    A list of texts, such as `owners`, becomes one text with a line for each; any other list or
+    mapping becomes JSON. None is left out, and characters that XML cannot represent are replaced.
     """
     copy: _Graph = graph.copy()
     edges = (attributes for *_, attributes in copy.edges(data=True))

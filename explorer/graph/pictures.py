@@ -203,7 +203,7 @@ def to_svg(
     most_nodes: int = 60,
     most_edges: int = 400,
 ) -> str:
-    """Return the text of `draw_picture`."""
+    """Return the graph as the text of an SVG picture; see `draw_picture`."""
     return draw_picture(graph, most_nodes=most_nodes, most_edges=most_edges).svg
 
 
@@ -364,7 +364,8 @@ def _escape_xml(text: str) -> str:
 
 
 def _fit(wide: float, room: float) -> str:
-    """Return attributes that fit text into its box whatever the font, or nothing if it fits."""
+    """Return SVG attributes that make text fit into its box in any font; empty if it fits
+    already."""
     return f' textLength="{room:.0f}" lengthAdjust="spacingAndGlyphs"' if wide > room else ""
 
 
