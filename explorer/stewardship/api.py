@@ -82,9 +82,9 @@ class AsyncStewardship:
     """Operations that measure and change the documentation of a catalog.
 
     The datasets are those in `urns`, or those in and below `folder`, or those that a search with
-    `text` and `filter` finds. `progress` is called with the numbers of datasets done and in
-    total. A server that computes something for the first time may answer `Busy`, with a sentence
-    that says how far it is. With `waiting`, that is called with the sentence, and the request is
+    `text` and `filter` finds. `progress` is called with the number of datasets done and the total.
+    A server that computes something for the first time may answer `Busy`, with a sentence that
+    reports its progress. If `waiting` is given, it is called with the sentence, and the request is
     repeated for up to ten minutes.
     """
 
@@ -132,8 +132,8 @@ class AsyncStewardship:
         """Create a changeset of these edits in a new file and return it, proposed by the current
         user, or by an agent for that user.
 
-        The file is `path`, or one in the directory of changesets that is named after the title. One
-        request. Raises what `StagedChangeset.create` raises.
+        The file is `path`, or a file in the directory of changesets that is named after the title.
+        One request. Raises what `StagedChangeset.create` raises.
 
         Example: `steward.stage(steward.propose_descriptions([urn]), "Texts from upstream")`
         """
@@ -150,13 +150,14 @@ class AsyncStewardship:
         )
 
     async def import_changeset(self, changeset: StagedChangeset) -> StagedChangeset:
-        """Create a changeset for this catalog with the edits of one of another catalog, and return
-        it.
+        """Create a changeset for this catalog with the edits of a changeset of another catalog, and
+        return it.
 
-        All of them are undecided, but those of what this catalog does not have, and of descriptions
-        for which it has another text than the edit was written against: those are shown as
-        conflicts. Requests as for `stage`, and those of `AsyncCatalog.entities`. Raises
-        `InvalidInput` for a changeset of this catalog, and what `stage` raises.
+        Its edits are undecided, except two kinds, which are shown as conflicts: edits of tables or
+        columns that this catalog lacks, and of descriptions that have another text here than the
+        one the edit was written against. Requests as for `stage`, and those of
+        `AsyncCatalog.entities`. Raises `InvalidInput` for a changeset of this catalog, and what
+        `stage` raises.
 
         Example: `steward.import_changeset(changeset).counts()`
         """
@@ -408,7 +409,7 @@ async def _ask_patiently(
     ask: Callable[[], Awaitable[_T]], waiting: Callable[[str], object] | None
 ) -> _T:
     """Return the answer to a request. While the server answers `Busy`, call `waiting` with its
-    words and repeat the request, for ten minutes; without `waiting`, raise that."""
+    message and repeat the request, for ten minutes; without `waiting`, raise the `Busy`."""
     end = monotonic() + _MOST_SECONDS
     while True:
         try:

@@ -110,9 +110,9 @@ class Change:
     """The change that one line of a file proposes for a table, or for the column with this field
     path.
 
-    `base` is the description that the line started from, `None` if unknown; `theirs` the one in the
-    catalog now, `None` if there is no such table or column; `mine` the one in the file. `why`
-    explains the kind where necessary.
+    `base` is the description that the line started from, `None` if unknown; `theirs` the present
+    one in the catalog, `None` if there is no such table or column; `mine` the one in the file.
+    `why` explains the kind if necessary.
     """
 
     entry: Entry
@@ -148,7 +148,7 @@ class Changeset:
         return len(self.changes)
 
     def of(self, *kinds: Kind) -> tuple[Change, ...]:
-        """Return the changes of these kinds."""
+        """Return the changes of these kinds, in order."""
         return tuple(change for change in self.changes if change.kind in kinds)
 
     def to_apply(self, *, force_conflicts: bool = False) -> tuple[Change, ...]:
@@ -186,12 +186,12 @@ def compare(
 ) -> Changeset:
     """Compare a file's entries with the datasets as they are now. No requests.
 
-    A line counts as edited if the digest of its text differs from the one in the line. A line that
-    was not edited changes nothing, whatever was written to the catalog since. But a line that was
-    exported from another catalog than that with the mark `here` counts as edited, without a digest,
-    and one from a file without marks if the catalog lacks its text. An edited line is a
-    conflict if the catalog's description is not the one it started from; a line without a digest
-    started from no description. Texts that differ only in line endings are equal, because
+    A line counts as edited if the digest of its text differs from the digest in the line. A line
+    that was not edited changes nothing, whatever was written to the catalog since. But a line that
+    was exported from another catalog than the one with the mark `here` counts as edited and as
+    without a digest; so does a line without any mark if the catalog lacks its text. An edited line
+    is a conflict if the catalog's description is not the one it started from; a line without a
+    digest started from no description. Texts that differ only in line endings are equal, because
     spreadsheets change those. With `clear_empty` an empty text removes the description.
     """
     places = _Places(held, here)
@@ -220,8 +220,8 @@ class _Places:
         return self._texts[urn]
 
     def digest(self, row: Row) -> str:
-        """Return the digest of the text that a row started from, empty if it did not start from one
-        of this catalog."""
+        """Return the digest of the text that a row started from, empty if it did not start from a
+        text of this catalog."""
         digest, mark = split_mark(row.exported)
         if self._here is None or mark == self._here or not row.edited:
             return digest
@@ -233,7 +233,7 @@ class _Places:
     def column(self, row: Row) -> str | None:
         """Return the present path of the column of a row, `None` if there is no such column.
 
-        Paths are exact, except that of a column whose type or case changed since the row was
+        Paths must be equal, unless the type or case of the column changed since the row was
         exported.
         """
         texts = self.texts(row.urn) or {}
@@ -278,8 +278,8 @@ def _change(entry: Entry, places: _Places, *, clear_empty: bool) -> Change:
 
 
 def _base(entry: Entry, theirs: str, digest: str) -> str | None:
-    """Return the text that the line started from, if it equals the catalog's text or that of the
-    line."""
+    """Return the text that the line started from, if it is the catalog's text or that of the line;
+    `None` otherwise."""
     if not digest:
         return theirs if entry.clears or not theirs else None
     if digest_of(theirs) == digest:
@@ -298,7 +298,7 @@ def _ends(text: str) -> str:
 
 
 def _mark_duplicates(changes: Sequence[Change]) -> Iterable[Change]:
-    """Yield the changes; of several for one place only one applies, or none if they differ."""
+    """Yield the changes; if several are for one place, only one applies, or none if they differ."""
     wishes: dict[tuple[str, str | None], list[Change]] = {}
     for change in changes:
         if change.kind in _TO_APPLY or change.kind == "conflict":
@@ -327,7 +327,8 @@ _REFUSALS = (*REFUSALS, TextConflict)
 class ChangeFailure:
     """A change that was not written, and the reason.
 
-    `theirs` is the text that somebody else wrote in the meantime, `None` if that is not the reason.
+    `theirs` is the text that somebody else wrote in the meantime, `None` if there is another
+    reason.
     """
 
     change: Change
@@ -353,14 +354,14 @@ class Applied:
 async def apply_changes(
     catalog: "AsyncCatalog", changes: Iterable[Change], progress: Progress | None = None
 ) -> Applied:
-    """Write changes to the catalog, as returned by `Changeset.to_apply`.
+    """Write changes to the catalog, as returned by `Changeset.to_apply`. Never raises.
 
     Each change is written separately: those of one table one after another, several tables
     concurrently. A change that is refused, for instance because the text was changed since the
     comparison, does not stop the others. An error that concerns all, such as an unreachable server
     or a refused token, ends the work, and the rest is untried. Two requests for each change,
-    without retries: comparing the file again gives what is left. All changes are one save, which
-    one undo reverses. Never raises.
+    without retries: comparing the file again shows the remaining changes. All changes are one save,
+    which one undo reverses.
     """
     work = list(changes)
     done: dict[int, Edit] = {}
@@ -431,16 +432,16 @@ async def apply_staged(
     Works like `apply_changes`. An edit whose value was changed by somebody since it was proposed is
     not written, and the present value is recorded with it; this is checked for descriptions,
     domains, deprecations, and links to the same address. Other labels are added and removed
-    whatever else is there. An edit that is already in the catalog counts as applied, so that a
-    changeset can be continued after the program was killed. All edits are one save, with those of
-    an apply that was cut off; what was accepted after an apply is a save of its own. A changeset
+    whatever other labels exist. An edit that is already in the catalog counts as applied, so that a
+    changeset can be continued after the program was killed. All edits are one save, including those
+    of an interrupted apply; edits accepted after an apply are a separate save. A changeset
     stored on the server is synced before, during and after, so that decisions and outcomes of
     others count (`explorer.stewardship.proposals`).
 
     For a propagated description that was accepted unchanged, the catalog stores its source
-    (`explorer.stewardship.provenance`); if the server refuses that, the outcome says so. If the
-    file cannot take an outcome, the work ends, and what is written counts as applied. Raises only
-    `StorageFault`, before anything is written.
+    (`explorer.stewardship.provenance`); if the server refuses the source, the outcome says so. If
+    an outcome cannot be written to the file, the work ends, and edits already written count as
+    applied. Raises only `StorageFault`, before anything is written.
     """
     syncing = Syncing(catalog, changeset)
     try:
@@ -502,11 +503,11 @@ async def apply_staged(
 
 
 async def reopen_undone(catalog: "AsyncCatalog", changeset: StagedChangeset) -> int:
-    """Make those applied edits undecided again that were undone since, and return their number.
+    """Make applied edits that were undone since undecided again, and return their number.
 
-    The journal of this machine says what was undone, so this finds what was applied and undone
-    here. The others learn of it by the next sync. A read-only client changes nothing. No request.
-    Raises `StorageFault` if the file cannot be written or the journal cannot be read.
+    Undos are found in the journal of this machine, so only edits that were applied and undone here
+    are found. Other people receive this with the next sync. A read-only client changes nothing. No
+    request. Raises `StorageFault` if the file cannot be written or the journal cannot be read.
     """
     applied = () if catalog.read_only else changeset.of("applied")
     if not applied:
@@ -534,18 +535,18 @@ async def reopen_undone(catalog: "AsyncCatalog", changeset: StagedChangeset) -> 
 
 
 def _place(urn: str, column: str | None, what: str) -> tuple[str, str, str]:
-    """Return a key of what an edit changed: the entity, the column and the property. The key stays
-    the same if the type or case of the column changes."""
+    """Return a key for the place that an edit changed: the entity, the column and the property. It
+    stays the same if the type or case of the column changes."""
     return urn, FieldPath(column or "").simple.casefold(), what
 
 
 async def reopen_changeset_of(catalog: "AsyncCatalog", save: "JournalSave") -> int:
-    """Make the edits undecided again that were written by a save and undone since, and return their
+    """Make the edits that a save wrote, and that were undone since, undecided again; return their
     number.
 
     Changesets are looked for among the files of this machine's state directory; one that is stored
-    on the server is synced, so that others see it. Others are found to be undone when they are
-    opened (`reopen_undone`). Raises only `StorageFault`.
+    on the server is synced, so that others see the change. Undone edits in other changesets are
+    found when those are opened (`reopen_undone`). Raises only `StorageFault`.
     """
     if not any(entry.proposed_by or entry.approved_by for entry in save.entries):
         return 0
@@ -574,7 +575,7 @@ def _changesets_with(saves: Collection[str], key: str) -> list[StagedChangeset]:
 async def read_conflicts(
     catalog: "AsyncCatalog", edits: Sequence[StagedEdit]
 ) -> dict[tuple[str, str | None, StagedKind], tuple[str, str | None]]:
-    """Return the edits made for another catalog that cannot be written here as they are, by place:
+    """Return, by place, the edits made for another catalog that cannot be written here unchanged:
     the reason, and the present text if the edit was written against another text.
 
     Only descriptions are compared here; other edits are checked when they are written.
@@ -613,7 +614,8 @@ def _conflicting_text(error: CatalogError) -> str | None:
 
 
 def _is_propagated(item: ReviewItem) -> bool:
-    """Return whether the text to write is that of a source, not changed by a reviewer."""
+    """Return whether the text to write was propagated from a source and not changed by a
+    reviewer."""
     return not item.is_changed and propagated_source(item.edit) is not None
 
 
@@ -628,8 +630,7 @@ async def _write_item(catalog: "AsyncCatalog", item: ReviewItem, by: str) -> tup
     """Write an edit, and its source if its text was propagated; return whether anything changed,
     and a remark or an empty string.
 
-    An edit of a column whose type or case changed since it was proposed is one of the column as it
-    is now.
+    If the type or case of its column changed since it was proposed, the present path is used.
     """
     try:
         return await _write_edit(catalog, item, item.edit, by)
@@ -666,8 +667,8 @@ async def _write_edit(
 
 
 async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> bool:
-    """Write an edit; return whether anything changed. Deprecations and links always count as
-    changed."""
+    """Write an edit; return whether anything changed, which is always true for deprecations and
+    links."""
     urn, column = edit.urn, edit.column
     edits: list[Edit] = []
     match edit.what:
@@ -764,8 +765,8 @@ def _by_ownership(labels: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(slots=True)
 class _Outcome:
-    """The number of edits written, the errors of refused ones by position, and what ended the
-    work."""
+    """The number of edits written, the errors of refused ones by position, and the error that ended
+    the work."""
 
     done: int = 0
     failed: dict[int, CatalogError] = field(default_factory=dict)
@@ -826,7 +827,7 @@ async def _write(catalog: "AsyncCatalog", change: Change) -> Edit:
 async def read_documentation(
     catalog: "AsyncCatalog", urns: Sequence[Urn], progress: Progress | None = None
 ) -> tuple[Row, ...]:
-    """Return the rows of those of the datasets that exist, in order.
+    """Return the rows of the datasets among `urns` that exist, in order.
 
     Costs the requests of `AsyncCatalog.entities`.
     """
@@ -844,7 +845,7 @@ async def read_changeset(
     clear_empty: bool = False,
     progress: Progress | None = None,
 ) -> Changeset:
-    """Compare a file's entries with the present catalog, as `compare`.
+    """Compare a file's entries with the present catalog; see `compare`.
 
     Costs the requests of `AsyncCatalog.entities` for the datasets in the file.
     """

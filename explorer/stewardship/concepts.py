@@ -51,7 +51,7 @@ class ConceptColumn:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A description and the columns that have it; an empty one for undocumented columns."""
+    """A description and the columns that have it; empty for undocumented columns."""
 
     text: str
     columns: tuple[ConceptColumn, ...]
@@ -80,13 +80,12 @@ class Concept:
 
     @property
     def title(self) -> str:
-        """The title of a changeset that gives its columns one text."""
+        """The title of a changeset that gives all columns of the concept one text."""
         return f"One text for {self.name}"
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The different descriptions, most frequent first, equally frequent ones in alphabetical
-        order."""
+        """The different descriptions, most frequent first, then in alphabetical order."""
         by_text: dict[str, list[ConceptColumn]] = {}
         for column in self.columns:
             if column.text:
@@ -121,8 +120,8 @@ class Concept:
 def columns_filter(names: Iterable[str], *, documented: bool = False) -> Filter:
     """Return the filter for datasets with a column whose last name is one of `names`.
 
-    Names match as given, in lower case and in upper case. With `documented`, only datasets in which
-    some column has a description.
+    Names match as given, in lower case and in upper case. With `documented`, only datasets with at
+    least one described column match.
     """
     variants = tuple(dict.fromkeys(form for name in names for form in _forms(name)))
     either = [
@@ -182,8 +181,9 @@ async def read_term_concept(
     """Return all columns with a glossary term, given by URN, id or name, of at most `limit`
     datasets.
 
-    Costs one request more than `read_concept`, for a name three. Raises `NotFound` for a term that
-    does not exist, `InvalidInput` for a URN that is not a term's and for a name of several terms.
+    Costs the requests of `read_concept` and one more, or three more for a name. Raises `NotFound`
+    for a term that does not exist, `InvalidInput` for a URN that is not a term's and for a name of
+    several terms.
 
     Example: `steward.term_concept("urn:li:glossaryTerm:Finance.NetRevenue").variants`
     """
@@ -238,9 +238,10 @@ async def read_concept(
 def stage_concept(concept: Concept, text: str, chosen: Iterable[Key]) -> tuple[StagedEdit, ...]:
     """Return the edits that give the chosen columns a description, in the order of the concept.
 
-    Columns that already have it are left out. `chosen` are keys of columns in the concept. If
-    columns of the concept have the description, the edits name them as sources. No requests. Raises
-    `InvalidInput` for an empty text, `UnknownName` for a column that is not in the concept.
+    Columns that already have the description are left out. `chosen` are keys of columns in the
+    concept. If columns of the concept have the description, the edits name them as sources. No
+    requests. Raises `InvalidInput` for an empty text, `UnknownName` for a column that is not in the
+    concept.
     """
     if not text.strip():
         raise InvalidInput("give a text; this one is empty")
@@ -281,7 +282,7 @@ def _find_columns(entity: Entity, name_end: str) -> Iterator[ConceptColumn]:
 
 
 def _columns_where(entity: Entity, fits: Callable[["Column"], bool]) -> Iterator[ConceptColumn]:
-    """Yield the columns that fit, in schema order, each path once."""
+    """Yield the columns for which `fits` returns true, in schema order, each path once."""
     passed: set[str] = set()
     for column in entity.schema:
         if column.path.raw in passed or not fits(column):

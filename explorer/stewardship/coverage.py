@@ -37,7 +37,7 @@ _FOR_GROUPING: Final[dict[Grouping, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many of `total` are documented.
+    """The number of documented tables or columns among `total`.
 
     `edited` is the number with an edited description, `ingested` with an ingested one. Some have
     both, so these may add up to more than `documented`.
@@ -76,8 +76,8 @@ class Count:
 class Group:
     """The counts for the datasets that have one property in common.
 
-    `key` is the URN, path or word they share, empty for datasets without one; `name` is its display
-    name.
+    `key` is the URN, path or word that they share, empty for datasets without one; `name` is its
+    display name.
     """
 
     key: str
@@ -86,7 +86,7 @@ class Group:
     columns: Count = Count()
 
     def of(self, part: Part) -> Count:
-        """Return one of the two counts."""
+        """Return the counts of tables or of columns."""
         return self.tables if part == "tables" else self.columns
 
 
@@ -104,7 +104,7 @@ class Coverage:
     groups: tuple[Group, ...] = ()
 
     def of(self, part: Part) -> Count:
-        """Return one of the two counts."""
+        """Return the counts of tables or of columns."""
         return self.tables if part == "tables" else self.columns
 
     def reaches(self, percent: float, parts: Iterable[Part] = ("tables", "columns")) -> bool:
@@ -148,7 +148,7 @@ async def read_coverage(
     by: Grouping | None = None,
     progress: Progress | None = None,
 ) -> Coverage:
-    """Return the coverage of those of the datasets that exist.
+    """Return the coverage of the datasets among `urns` that exist.
 
     Costs the requests of `AsyncCatalog.entities` for them and for the entities that groups are
     named after.
@@ -183,7 +183,7 @@ _NO_TREND: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DayCount:
-    """How many of `total` were documented at the end of a day."""
+    """The number of documented tables or columns among `total` at the end of a day."""
 
     total: int = 0
     documented: int = 0
@@ -197,7 +197,7 @@ class DayCount:
 
 @dataclass(frozen=True, slots=True)
 class GroupTrend:
-    """The counts for one group of datasets on each day; `key` and `name` as in `Group`."""
+    """The counts for one group of datasets on each day; `key` and `name` are as in `Group`."""
 
     key: str
     name: str
@@ -205,7 +205,7 @@ class GroupTrend:
     columns: tuple[DayCount, ...]
 
     def of(self, part: Part) -> tuple[DayCount, ...]:
-        """Return one of the two series."""
+        """Return the series of tables or of columns."""
         return self.tables if part == "tables" else self.columns
 
 
@@ -213,7 +213,7 @@ class GroupTrend:
 class CoverageTrend:
     """How much was documented at the end of each of `days` (UTC), oldest first; the last is now.
 
-    Counted are the datasets that exist now, in their present groups. `since` is the first day with
+    Only datasets that exist now are counted, in their present groups. `since` is the first day with
     data, `None` if there is none; `days` do not begin before it. `groups` are those with the most
     undocumented columns, at most 50 of `group_total`. Permanently deleted datasets are not counted
     on any day.
@@ -230,7 +230,7 @@ class CoverageTrend:
     datasets: int = 0
 
     def of(self, part: Part) -> tuple[DayCount, ...]:
-        """Return one of the two series."""
+        """Return the series of tables or of columns."""
         return self.tables if part == "tables" else self.columns
 
 

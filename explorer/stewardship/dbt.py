@@ -2,13 +2,13 @@
 project.
 
 `read_project` reads a project, `match` finds the dataset of each of its resources, `entries_of`
-returns its descriptions as the entries that `compare` takes, and `plan` returns what the catalog's
-descriptions change in its files. Nothing is written before `ProjectPlan.write`.
+returns its descriptions as the entries that `compare` takes, and `plan` returns the changes that
+the catalog's descriptions make to its files. Nothing is written before `ProjectPlan.write`.
 
 DataHub's connector creates two datasets for a resource, both named `database.schema.name`: one on
 the platform dbt, and one on the warehouse's platform. The one on dbt has the descriptions. The
 names are known from `target/manifest.json`. Without it, a dataset is matched if it is the only one
-with the resource's name. All others are reported and not changed.
+with the resource's name. All other resources are reported and not changed.
 
 The description of a resource without properties is written where dbt-osmosis would put it: at the
 path that `+dbt-osmosis` sets in `dbt_project.yml`; without such a rule in the only file of its
@@ -221,10 +221,10 @@ UPDATE_KINDS: Final[tuple[UpdateKind, ...]] = get_args(UpdateKind)
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What a description, the tags or the owners in the catalog change in the project.
+    """The update that a description, the tags or the owners in the catalog make to the project.
 
-    `before` is the present value there, `after` the planned one. `file` is relative to the project;
-    `column` is `None` for the resource itself.
+    `before` is the present value in the project, `after` the planned one. `file` is relative to the
+    project; `column` is `None` for the resource itself.
     """
 
     file: str
@@ -249,10 +249,10 @@ class FileUpdate:
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlan:
-    """What the catalog changes in a dbt project.
+    """The changes that the catalog makes to a dbt project.
 
-    `updates` has all values that the catalog has for its resources, in the project's order; `files`
-    are the files that change. `unmatched` are resources without a dataset.
+    `updates` has all values of the catalog for the project's resources, in the project's order;
+    `files` are the files that change. `unmatched` are resources without a dataset.
     """
 
     root: Path
@@ -263,7 +263,7 @@ class ProjectPlan:
 
     @property
     def writes(self) -> tuple[Update, ...]:
-        """The updates that are written."""
+        """The updates that change the project."""
         return tuple(update for update in self.updates if update.kind in ("new", "changed"))
 
     @property
@@ -281,7 +281,7 @@ class ProjectPlan:
         """Write the files one by one, each atomically and with its permissions kept.
 
         Raises `Conflict` if a file changed since it was read, or became a link out of the project,
-        `StorageFault` if one cannot be written; the files before it are then written.
+        `StorageFault` if one cannot be written. Files before the failed one are written then.
         """
         for file in self.files:
             path = self.root / file.name
@@ -321,10 +321,10 @@ class Held:
         )
 
     def column(self, name: str) -> Row | None:
-        """Return the row of a column of the project.
+        """Return the row for a column of the project.
 
-        It is that of the same field path, else of the only one that matches without types, else
-        without types and ignoring case.
+        Returns the row with the same field path, or else the only one that matches without types,
+        or else without types and ignoring case.
         """
         if name in self.rows:
             return self.rows[name] if name else None
@@ -339,8 +339,8 @@ class Held:
 
 @dataclass(slots=True)
 class _Operation:
-    """A change of one value in a file, made in the text and in the parsed value, and its
-    updates."""
+    """A change of one value in a file, made in the text and in the parsed value, and the numbers of
+    its updates."""
 
     updates: list[int]
     place: Place
@@ -394,7 +394,8 @@ def _quote(value: Value) -> Value:
 
 
 def _solve(text: str, operations: Sequence[_Operation]) -> tuple[str, list[tuple[_Operation, str]]]:
-    """Apply the operations that can be applied to a text; return it and the others with reasons."""
+    """Apply the operations that can be applied to a text; return the text, and the other operations
+    with the reasons."""
     if not operations:
         return text, []
     try:
@@ -420,8 +421,8 @@ _BLOCK: Final = re.compile(r"[|>][0-9+]*[ \t]*(?:#[^\r\n]*)?[\r\n]")
 def _apply_operations(text: str, operations: Sequence[_Operation]) -> str:
     """Return the text with all operations applied.
 
-    The result is parsed again and must have exactly the intended value. Otherwise raises
-    `InvalidInput`.
+    The result is parsed again. Raises `InvalidInput` if it does not have exactly the intended
+    value.
     """
     expected = load(text)
     expected = {} if expected is None else expected
@@ -453,7 +454,8 @@ def plan(
     properties: Iterable[Property] = ("description",),
     force_conflicts: bool = False,
 ) -> ProjectPlan:
-    """Return what the catalog's values change in a dbt project. No requests; looks for files.
+    """Return the changes that the catalog's values make to a dbt project. Looks for files; no
+    requests.
 
     Only edited values are used, not ingested ones. A description in the project is replaced if it
     equals the ingested one, or with `force_conflicts` in any case, but never if it is a template.
@@ -494,7 +496,7 @@ def _columns(
 class _Target:
     """A resource or one of its columns, with the values of the project and of the catalog.
 
-    If the project does not have it yet (`is_new`), its values are collected in `entry`, and the
+    If the project does not contain it yet (`is_new`), its values are collected in `entry`, and the
     numbers of their updates in `added`.
     """
 
@@ -509,7 +511,7 @@ class _Target:
     added: list[int] = field(default_factory=list)
 
     def update(self, name: Property, before: str, after: str) -> Update:
-        """Return an update of kind `unchanged`."""
+        """Return an update of kind `unchanged` with these values."""
         return Update(
             self.file, self.resource.name, self.column, name, "unchanged", before, after, self.urn
         )
@@ -687,7 +689,7 @@ class _Planner:
     def _set(
         self, target: _Target, at: int, key: str, value: Value, *, extends: bool = True
     ) -> None:
-        """Set a dotted key of a target, or extend the list it has."""
+        """Set a dotted key of a target to a value, or with `extends` add the value to its list."""
         if not target.is_new:
             after = ("name", "v", "description")
             self._operate(
@@ -729,7 +731,7 @@ class _Planner:
                 self._note(replace(update, kind="unwritable", why=why))
 
     def result(self) -> tuple[tuple[Update, ...], tuple[FileUpdate, ...]]:
-        """Return the updates, with those that cannot be written marked, and the files to write."""
+        """Return the updates, marking those that cannot be written, and the files to write."""
         self._settle_inherited()
         files: list[FileUpdate] = []
         for file, operations in self._operations.items():
@@ -950,7 +952,7 @@ class ProjectLabel:
 
 @dataclass(frozen=True, slots=True)
 class ProjectChanges:
-    """What a project changes in the catalog: descriptions, labels to add, and unmatched
+    """The changes that a project makes to the catalog: descriptions, labels to add, and unmatched
     resources."""
 
     changeset: Changeset
@@ -961,7 +963,7 @@ class ProjectChanges:
 
 @dataclass(frozen=True, slots=True)
 class ProjectEdits:
-    """What a project changes in the catalog, as edits to stage.
+    """The changes that a project makes to the catalog, as edits to stage.
 
     `unknown` are labels that do not exist in the catalog and are therefore not added.
     """
@@ -1110,7 +1112,7 @@ async def read_plan(
     force_conflicts: bool = False,
     progress: Progress | None = None,
 ) -> ProjectPlan:
-    """Return what the catalog's values for the datasets among `urns` change in a project.
+    """Return the changes that the catalog's values for the datasets among `urns` make to a project.
 
     Costs the requests of `AsyncCatalog.entities` for the datasets that belong to the project.
     """
@@ -1129,7 +1131,7 @@ async def read_project_changes(
     properties: Iterable[Property] = ("description",),
     progress: Progress | None = None,
 ) -> ProjectChanges:
-    """Return what a project changes in the datasets among `urns`.
+    """Return the changes that a project makes to the datasets among `urns`.
 
     These are its descriptions, and tags and owners if they are in `properties`. Costs the requests
     of `AsyncCatalog.entities` for the datasets that belong to the project.
@@ -1147,7 +1149,7 @@ async def read_project_changes(
 async def read_project_edits(
     catalog: "AsyncCatalog", changes: ProjectChanges, *, force_conflicts: bool = False
 ) -> ProjectEdits:
-    """Return what a project changes, as edits to stage; see `stage_project`.
+    """Return the changes of a project as edits to stage; see `stage_project`.
 
     Costs the requests of `AsyncCatalog.summaries` for the labels to add.
     """
@@ -1158,7 +1160,7 @@ async def read_project_edits(
 
 
 def _is_fit(label: ProjectLabel) -> bool:
-    """Return whether the URN of a label is that of a tag or an owner."""
+    """Return whether the URN of a label is of the right type: a tag's or an owner's."""
     try:
         return Urn.parse(label.label).entity_type in _LABEL_TYPES[label.property]
     except InvalidInput:
@@ -1168,7 +1170,7 @@ def _is_fit(label: ProjectLabel) -> bool:
 async def read_held(
     catalog: "AsyncCatalog", urns: Sequence[Urn], progress: Progress | None = None
 ) -> dict[Urn, Held]:
-    """Return the catalog's values for those of the datasets that exist.
+    """Return the catalog's values for the datasets among `urns` that exist.
 
     Costs the requests of `AsyncCatalog.entities`.
     """

@@ -1,4 +1,4 @@
-"""Reading a dbt project from disk: its resources, and what its properties files say about them.
+"""Reading a dbt project from disk: its resources, and their properties in its properties files.
 
 Descriptions are Jinja templates. Their rendered text is known if they contain only text and calls
 of `doc`; for others it is taken from `target/manifest.json`.
@@ -45,10 +45,10 @@ _OWNER_PATTERN: Final = "owner_extraction_pattern"
 
 @dataclass(frozen=True, slots=True)
 class OwnerNames:
-    """What the owners that a project names are in the catalog.
+    """How to find the catalog's owners for the owners that a project names.
 
     `pattern` finds the name in a text: its group `owner`, as in DataHub's connector. Without one,
-    an address in brackets and the name after an `@` are found. `mapping` has users or URNs by name.
+    an address in brackets or the name after an `@` is taken. `mapping` has users or URNs by name.
     """
 
     pattern: re.Pattern[str] | None = None
@@ -56,8 +56,9 @@ class OwnerNames:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> "OwnerNames":
-        """Return what `dbt_project.yml` says under `vars: catalog:`, in `owner_extraction_pattern`
-        and `owners`. Raises `InvalidInput` for a pattern that cannot be used."""
+        """Parse the settings under `vars: catalog:` in `dbt_project.yml`:
+        `owner_extraction_pattern` and `owners`. Raises `InvalidInput` for a pattern that cannot be
+        used."""
         variables = _mapping(_mapping(settings, "vars"), "catalog")
         names = _mapping(variables, "owners")
         mapping = {str(name): user for name, user in names.items() if isinstance(user, str)}
@@ -78,7 +79,7 @@ class OwnerNames:
         return cls(pattern, mapping)
 
     def urn(self, text: str) -> str:
-        """Return the URN of an owner."""
+        """Return the URN of the owner that a text names."""
         name = text.strip()
         match = self.pattern.match(name) if self.pattern else _OWNER.fullmatch(name)
         groups = match.groupdict() if match else {}
@@ -315,7 +316,7 @@ def _with_aliases(
     root: Path,
     code_files: Iterable[tuple[ResourceType, str, str]],
 ) -> Iterator[DbtResource]:
-    """Yield the resources with the names of their tables where their SQL gives an alias."""
+    """Yield the resources; if their SQL sets an alias, it is the name of their table."""
     aliases: dict[tuple[str, str], str] = {}
     for kind, name, code in code_files:
         if code.endswith(".sql"):
@@ -586,9 +587,9 @@ def contains_jinja(text: str) -> bool:
 
 
 def escape_jinja(text: str) -> str:
-    """Return the description that dbt renders to a text.
+    """Return a description that dbt renders to a text.
 
-    It is the text itself, unless that contains Jinja syntax: `{{` becomes `{{ '{{' }}`.
+    It is the text itself, unless the text contains Jinja syntax: `{{` becomes `{{ '{{' }}`.
     """
     if not _RENDERED.search(text):
         return text
@@ -596,14 +597,14 @@ def escape_jinja(text: str) -> str:
 
 
 def _constant(raw: str) -> str | None:
-    """Return the text that `escape_jinja` made a description from; `None` if it is another
-    template."""
+    """Return the text to which dbt renders a description, or `None` if it contains Jinja other than
+    quoted text."""
     return _render_text(raw, lambda _: None)
 
 
 def _render_text(raw: str, doc: Callable[[tuple[str, ...]], str | None]) -> str | None:
-    """Return what dbt renders a description to, or `None` if it has more than quoted text and calls
-    of `doc`."""
+    """Return the text to which dbt renders a description, or `None` if it contains more than quoted
+    text and calls of `doc`."""
     if not _RENDERED.search(raw):
         return raw
     # Jinja drops one final line end, and normalizes line ends.

@@ -68,7 +68,7 @@ async def select_datasets(
     filter: Filter | str | None = None,
     folder: str | None = None,
 ) -> tuple[Urn, ...]:
-    """Return the datasets given, one or several, or those in and below a folder, or those that a
+    """Return the given datasets, one or several, or those in and below a folder, or those that a
     search finds.
 
     Given datasets are returned without duplicates, in order. A folder is given by its browse path;
@@ -93,7 +93,7 @@ async def read_datasets(
     aspects: Sequence[str],
     progress: Progress | None = None,
 ) -> AsyncIterator[Entity]:
-    """Yield those of the datasets that exist, in order, reading a few hundred at a time.
+    """Yield the datasets among `urns` that exist, in order, reading a few hundred at a time.
 
     Costs the requests of `AsyncCatalog.entities`. `progress` is called with the number read and the
     total.
@@ -156,8 +156,8 @@ class Row:
 
     `column` is the field path. `ingested` and `edited` are empty if there is no description;
     `edited` is the one that can be changed in a file. `exported` is the digest of the edited
-    description when the row was created, followed in files by the mark of the catalog that they
-    were exported from (`mark_of`); empty in a file that was not exported.
+    description when the row was created, in files followed by the mark of the catalog that it was
+    exported from (`mark_of`); empty in a file that was not exported.
     """
 
     urn: str
@@ -194,7 +194,8 @@ def digest_of(text: str) -> str:
 
 
 def mark_of(catalog: KnownCatalog) -> str:
-    """Return a short text that tells a catalog from others, to follow the digests in its files."""
+    """Return a short text that distinguishes a catalog from others, to follow the digests in its
+    files."""
     identity = (catalog.id or catalog.address).encode()
     return hashlib.blake2b(identity, digest_size=_MARK_BYTES).hexdigest()
 
@@ -246,7 +247,7 @@ def rows_of(entity: Entity) -> Iterator[Row]:
 
 
 def cell_of(text: str) -> str:
-    """Return a text as it is written to a file; one that looks like `CLEAR` gets an apostrophe."""
+    """Return the form of a text in a file: a text that looks like `CLEAR` gets an apostrophe."""
     return f"'{text}" if _MARKS.fullmatch(text) else text
 
 

@@ -197,7 +197,7 @@ class _CommandRun(asyncio.SubprocessProtocol):
         self._open = {1, 2}
 
     def feed(self, transport: asyncio.SubprocessTransport, request: bytes) -> None:
-        """Send the command its input. A command may have a suggestion without reading it."""
+        """Send the command its input. A command may exit with a suggestion without reading it."""
         stdin = transport.get_pipe_transport(0)
         if isinstance(stdin, asyncio.WriteTransport):
             stdin.write(request)
@@ -250,7 +250,7 @@ class _CommandRun(asyncio.SubprocessProtocol):
         return text
 
     def _reason(self) -> str:
-        """Return the last line of standard error, after a colon."""
+        """Return a colon and the last line of standard error, empty if there is none."""
         lines = self._errors.decode(errors="replace").split("\n")
         last_line = next((line.strip() for line in reversed(lines) if line.strip()), "")
         reason = "".join(character if character.isprintable() else " " for character in last_line)[
@@ -294,7 +294,7 @@ class DraftingOutcome:
 
 @dataclass(slots=True)
 class _Drafted:
-    """The results so far, by position."""
+    """The edits and failures so far, by position."""
 
     edits: dict[int, StagedEdit] = field(default_factory=dict)
     failures: dict[int, DraftingFailure] = field(default_factory=dict)
@@ -316,9 +316,9 @@ async def draft_descriptions(
 
     Soft-deleted datasets are left out. Nothing is written. Up to `at_once` commands run
     concurrently; a failure does not stop the others. `drafted` is called with each edit as it is
-    made, so that a caller that is interrupted still has those; `progress` with the number requested
-    so far and the total. Costs the requests of `drafting_requests`, for 50 tables at a time. Raises
-    `InvalidInput` if `limit` or `at_once` is below 1.
+    made, so that an interrupted caller keeps the edits made so far; `progress` with the number
+    requested so far and the total. Costs the requests of `drafting_requests`, for 50 tables at a
+    time. Raises `InvalidInput` if `limit` or `at_once` is below 1.
     """
     if at_once < 1 or (limit is not None and limit < 1):
         raise InvalidInput("limit and at_once must be at least 1")
@@ -565,7 +565,7 @@ def _neighbours(entity: Entity, column: Column) -> Iterator[dict[str, str]]:
 def _upstream(
     key: ColumnKey, reached: ReachedColumns, tables: Mapping[str, KnownTable]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the columns that one is derived from, also undocumented ones, then documented ones
+    """Yield the columns that a column is derived from, also undocumented ones, then documented ones
     further upstream."""
     urn, path = key
     passed = {key}

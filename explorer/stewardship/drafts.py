@@ -56,7 +56,7 @@ class Draft(msgspec.Struct, frozen=True):
 @dataclass(frozen=True, slots=True)
 class StoredDraft:
     """A draft, its file, and when it was written. `open` is true if another running program is
-    editing it. `process` is the process that wrote it, None for a draft apart from any."""
+    editing it. `process` is the process that wrote it, None for a draft that no program owns."""
 
     draft: Draft
     file: Path
@@ -69,9 +69,9 @@ class StoredDraft:
 class Drafts:
     """The drafts for one catalog, one file for each description and program.
 
-    Two programs never overwrite or delete each other's drafts: a program has at most one draft of a
-    description, its own; those that ended programs left are separate drafts until one is continued.
-    Reading and writing block: call from a thread.
+    Two programs never overwrite or delete each other's drafts: a program owns at most one draft of
+    a description; the drafts of programs that have ended stay separate until a program continues
+    one. Reading and writing block: call from a thread.
     """
 
     directory: Path
@@ -117,7 +117,7 @@ class Drafts:
 
     def read(self, urn: str, path: str | None) -> Draft | None:
         """Return this program's own draft of a description, or else the newest that no running
-        program is editing, which becomes its own. `None` if there is none."""
+        program is editing, which becomes this program's own. `None` if there is none."""
         own = self._own_file(urn, path)
         files = sorted(self._files(urn, path), key=lambda file: (file == own, _write_time(file)))
         for file in reversed(files):
@@ -128,12 +128,12 @@ class Drafts:
         return None
 
     def all(self) -> list[StoredDraft]:
-        """Return all drafts, newest first; of one description there may be several."""
+        """Return all drafts, newest first; a description may have several."""
         files = sorted(self.directory.glob("*.json"), key=_write_time, reverse=True)
         return [stored for file in files if (stored := self._read_stored(file)) is not None]
 
     def free(self) -> list[StoredDraft]:
-        """Return those of `all` that no other running program is editing."""
+        """Return all drafts that no other running program is editing, newest first."""
         return [draft for draft in self.all() if not draft.open]
 
     def find(self, stored: StoredDraft) -> StoredDraft | None:
@@ -158,16 +158,16 @@ class Drafts:
         self._write(self._own_file(draft.urn, draft.path), draft)
 
     def drop(self, urn: str, path: str | None, text: str | None = None) -> None:
-        """Delete this program's own draft of a description, which was saved or discarded; with
-        `text`, only if it has that text."""
+        """Delete this program's own draft of a description that was saved or discarded; with
+        `text`, only if the draft has that text."""
         own = self._own_file(urn, path)
         draft = _draft(own) if text is not None else None
         if draft is None or draft.text == text:
             _delete(own)
 
     def take(self, stored: StoredDraft) -> bool:
-        """Make a draft this program's own, so that `read` returns it; return whether it is still
-        there and no other program continues it. The one that was its own stays, separately."""
+        """Make a draft this program's own, so that `read` returns it; return false if it no longer
+        exists or another program continues it. This program's previous draft is kept separately."""
         own, file = self._own_file(stored.draft.urn, stored.draft.path), self._file_of(stored)
         return self._may_use(file) and self._take(file, own)
 
@@ -176,7 +176,7 @@ class Drafts:
         _delete(self._file_of(stored))
 
     def restore(self, draft: Draft) -> None:
-        """Write a discarded draft again, as a separate one. Raises `StorageFault` if it cannot be
+        """Write a discarded draft again, as a separate draft. Raises `StorageFault` if it cannot be
         written."""
         self._write(_separate(self._own_file(draft.urn, draft.path)), draft)
 
@@ -188,7 +188,7 @@ class Drafts:
         return StoredDraft(draft, file, at, not self._may_use(file), _process(file))
 
     def _take(self, file: Path, own: Path) -> bool:
-        """Rename a draft to this program's own; return whether it was still there."""
+        """Rename a draft to this program's own; return whether the draft still existed."""
         if file == own:
             return True
         try:
@@ -214,8 +214,8 @@ class Drafts:
             ) from error
 
     def _file_of(self, stored: StoredDraft) -> Path:
-        """Return the file of a draft, which moves with all others once it is known which catalog is
-        at an address."""
+        """Return the file of a draft in the present directory: all drafts are moved once the
+        catalog at an address is known."""
         return self.directory / stored.file.name
 
     def _own_file(self, urn: str, path: str | None) -> Path:
@@ -230,7 +230,7 @@ class Drafts:
 
 
 def _process(file: Path) -> int | None:
-    """Return the process whose own draft a file has; `None` for a draft apart from any."""
+    """Return the process that owns the draft in a file; `None` for a draft that no program owns."""
     number = file.stem.rpartition("-")[2]
     return int(number) if number.isdigit() else None
 
@@ -243,7 +243,7 @@ def _draft(file: Path) -> Draft | None:
 
 
 def _separate(own: Path) -> Path:
-    """Return the file of a draft that no program is editing."""
+    """Return the path of a new file for a draft that no program owns."""
     # No number, so it is not taken for that of a process.
     return own.with_name(f"{own.stem.rpartition('-')[0]}-kept{os.urandom(8).hex()}.json")
 

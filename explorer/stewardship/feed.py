@@ -1,6 +1,6 @@
 """What changed in a catalog since the last visit, by entity: edits of others and ingested changes.
 
-It is read from the change log. The offset up to which a user has read is stored in the state
+Changes are read from the change log. The offset up to which a user has read is stored in the state
 directory, for each catalog.
 """
 
@@ -94,12 +94,12 @@ _LEAST_LIKELY: Final = 0.55
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry:
-    """One thing that changed, who changed it, and when the change was last stored.
+    """One change, its author, and when it was last stored.
 
     `path` is the field path of a column, `None` for the entity itself. `before` and `after` are
     texts or types; `added` and `removed` are labels, as URNs or addresses. `edited` is the edited
-    description, if it still exists. For a dropped column `likely` is the column that it was
-    probably renamed to, for an added one the column that it probably was.
+    description, if it still exists. `likely` is, for a dropped column, the column that it was
+    probably renamed to; for an added column, the one that was probably renamed to it.
     """
 
     urn: Urn
@@ -129,7 +129,7 @@ class FeedEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntityFeed:
-    """What changed in one entity: entries that need care first, then columns in schema order.
+    """The changes in one entity: entries that need care first, then columns in schema order.
 
     `at` is the time of the newest change. `unread` is the number of earlier changes that were not
     read, `left_out` the number of entries above the limit.
@@ -145,11 +145,11 @@ class EntityFeed:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFeed:
-    """What changed since the last visit, most recently changed entity first.
+    """The changes since the last visit, most recently changed entity first.
 
     `since` is when the last visit ended, `None` if unknown. The changes with offsets from `after`
-    to `until` were read; `unread` is the number of those before, `more_entities` the number of
-    changed entities that are not listed. `trimmed` is true if the log does not reach back to the
+    to `until` were read; `unread` is the number of changes before them, `more_entities` the number
+    of changed entities that are not listed. `trimmed` is true if the log does not reach back to the
     last visit, `replaced` if it is not the same log. `user` is the user whose own edits are left
     out, `None` if unknown. `names` are the names of people and labels.
     """
@@ -214,11 +214,12 @@ class VisitFile:
         return visits.earlier if earlier else visits.last
 
     def move(self, offset: int, at: datetime, *, replaced: bool = False) -> None:
-        """Record that everything up to an offset was read, unless another program is already
-        further.
+        """Record that everything up to an offset was read, unless another program has recorded a
+        later one.
 
-        `replaced` is true if the recorded visits are of another log. The visit before is kept, also
-        when the same offset is recorded again. Raises `StorageFault` if the file cannot be written.
+        `replaced` is true if the recorded visits are of another log. The previous visit is kept,
+        even if the same offset is recorded again. Raises `StorageFault` if the file cannot be
+        written.
         """
         visit = Visit(offset, millis_of(at))
         try:
@@ -251,13 +252,13 @@ async def read_feed(
     most_entities: int = _MOST_ENTITIES,
     progress: "Progress | None" = None,
 ) -> ChangeFeed:
-    """Return what changed since the last visit, or with `earlier` since the one before it.
+    """Return the changes since the last visit, or with `earlier` since the one before it.
 
-    Nothing is marked as read. The user's own edits are left out, but not what the user ingested.
-    The newest `most_changes` changes of the log are read, and the values of the `most_entities`
-    most recently changed entities; the rest is counted. One request for each 500 changes, one or
-    more for each 40 entities, and twice those of `entities`. Raises `InvalidInput` on a server
-    without a change log, such as DataHub's.
+    Nothing is marked as read. The user's own edits are left out, but not changes that the user
+    ingested. The newest `most_changes` changes of the log are read, and the values of the
+    `most_entities` most recently changed entities; the rest is counted. One request for each 500
+    changes, one or more for each 40 entities, and twice those of `entities`. Raises `InvalidInput`
+    on a server without a change log, such as DataHub's.
 
     Example: `steward.feed().entries`
     """
@@ -314,7 +315,7 @@ async def mark_read(catalog: "AsyncCatalog", feed: ChangeFeed) -> None:
     """Record on this machine that a feed was read, so that the next one begins after it. No
     request.
 
-    Raises `StorageFault` if that cannot be written.
+    Raises `StorageFault` if this cannot be recorded.
 
     Example: `steward.mark_read(steward.feed())`
     """
@@ -439,8 +440,8 @@ def _is_reported(change: "ChangeEvent", user: Urn | None) -> bool:
 def _is_ingestion(change: "ChangeEvent") -> bool:
     """Return whether a change is of an aspect that only ingestion writes, or was made by a run.
 
-    A key aspect is written together with the first aspect of an entity; of a tag, say, by whoever
-    creates it.
+    A key aspect is written together with the first aspect of an entity, by ingestion or, for
+    example for a tag, by the person who creates it.
     """
     if change.aspect.endswith("Key"):
         return bool(change.run) or change.urn.entity_type in _INGESTED
@@ -545,7 +546,7 @@ _OF_PEOPLE: Final = 3
 def _life_entries(
     urn: Urn, events: Sequence["ChangeEvent"], schemas: Sequence["ChangeEvent"]
 ) -> Iterator[FeedEntry]:
-    """Yield an entry if the entity is new or deleted."""
+    """Yield an entry if the entity was created or deleted."""
     last = events[-1]
     if last.kind == "DELETE":
         yield FeedEntry(urn, "deleted", last.at, last.actor)
@@ -825,7 +826,7 @@ def _likeness(
     new: Mapping[str, _Value],
     sides: tuple[Mapping[str, tuple[str, str]], Mapping[str, tuple[str, str]]],
 ) -> float:
-    """Return the likelihood, from 0 to 1, that a column was renamed to another one."""
+    """Return a score from 0 to 1 of how likely a column was renamed to another one."""
     old_field, new_field = FieldPath(old_path), FieldPath(new_path)
     if old_field.simple.rpartition(".")[0] != new_field.simple.rpartition(".")[0]:
         return 0.0

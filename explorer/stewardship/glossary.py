@@ -84,8 +84,7 @@ class GlossaryEntry:
 
     `parent` and `domain` are URNs, empty for none. `owners` are `<URN> <ownership type>`, `links`
     `<address> <label>`, as in `Edit`. `source` and `relations` have the keys used in the file;
-    related terms are URNs. `lines` has the lines of the file on which its owners and its domain
-    are.
+    related terms are URNs. `lines` has the line numbers of its owners and its domain in the file.
     """
 
     urn: Urn
@@ -181,7 +180,7 @@ def _entry_of(entity: "Entity") -> GlossaryEntry:
 
 
 def write_glossary(entries: Iterable[GlossaryEntry]) -> str:
-    """Return the file. No requests.
+    """Return the content of the file. No requests.
 
     An entry whose parent is not among the entries, or that is below itself, is written at the top
     level.
@@ -363,7 +362,7 @@ class _GlossaryReader:
         path: tuple[str, ...],
         above: Mapping[str, int],
     ) -> None:
-        """Read the content of the file or of a group; `above` are its owners."""
+        """Read the content of the file or of a group; `above` are the owners of the group."""
         for key, begin in (("nodes", _NODE), ("terms", _TERM)):
             where = ".".join(path) or "the file"
             items = holder.get(key)
@@ -466,7 +465,7 @@ def _text(value: Any, where: str) -> str:
 
 
 def _words_of(value: Any) -> Any:
-    """Return a truth value as it is usually written; any other value unchanged."""
+    """Return a boolean as it is usually written in YAML; any other value unchanged."""
     return str(value).lower() if isinstance(value, bool) else value
 
 
@@ -520,12 +519,12 @@ def _read_links(value: Any, where: str) -> Iterator[str]:
 async def resolve_glossary(
     catalog: "AsyncCatalog", file: Iterable[GlossaryEntry], present: Iterable[GlossaryEntry]
 ) -> tuple[tuple[GlossaryEntry, ...], list[tuple[GlossaryChange, str]]]:
-    """Return the entries of a file with the domains and owners that it gives by name, and the
-    changes that are refused, because the catalog has no such domain or owner: each with the line
-    and the reason. The entries are returned without what is refused.
+    """Return the entries of a file with the domains and owners that it gives by name resolved, and
+    the refused changes, whose domain or owner the catalog does not have: each with the line and the
+    reason. The returned entries lack the refused domains and owners.
 
-    What an entry in the catalog has already is not looked up. A few requests, and two for each name
-    that is no id.
+    Names that an entry in the catalog has already are not looked up. A few requests, and two for
+    each name that is no id.
 
     Example: `steward.resolve_glossary(entries, steward.glossary())`
     """
@@ -562,8 +561,8 @@ async def resolve_glossary(
 
 
 async def _find_named(catalog: "AsyncCatalog", text: str) -> tuple[str, str]:
-    """Return the URN of an entity that a file names by URN, id or name, and an empty text; or why
-    there is none."""
+    """Return the URN of an entity that a file names by URN, id or name, and an empty text; or the
+    text itself and the reason why there is none."""
     kind, _, name = text.removeprefix("urn:li:").partition(":")
     with suppress(InvalidUrn):
         urn = Urn.parse(text)
@@ -581,8 +580,8 @@ def compare_glossary(
     """Return the differences between the file and the catalog, in the order of the file. No
     requests.
 
-    Owners and links that the file lacks are kept, and so are a description and a domain if it has
-    none. With `retire`, entries that the file lacks are included, which applying soft-deletes.
+    Owners and links that the file lacks are kept, and so are a description and a domain if the file
+    has none. With `retire`, entries that the file lacks are included; applying soft-deletes them.
     """
     entries = {str(entry.urn): entry for entry in catalog}
     changes: list[GlossaryChange] = []
@@ -638,8 +637,8 @@ async def apply_glossary(
     """Write the changes of a file, as one save, which one undo reverses.
 
     A change that fails does not affect others. A value that somebody changed since the comparison
-    is a failure and is not overwritten. Requests as for the single edits. Raises only errors that
-    concern the whole server.
+    is not overwritten and counts as a failure. Requests as for the single edits. Raises only errors
+    that concern the whole server.
     """
     outcome = GlossaryOutcome()
     with one_save():
@@ -654,8 +653,8 @@ async def apply_glossary(
 def _order(changes: Iterable[GlossaryChange]) -> list[GlossaryChange]:
     """Return the changes that are written, in an order in which they can be made and undone.
 
-    New groups come first, each after its parent; then new terms, each after those it refers to;
-    then the others.
+    New groups come first, each after its parent; then new terms, each after the terms it refers to;
+    then the other changes.
     """
     to_write = [change for change in changes if change.is_written]
     terms = {

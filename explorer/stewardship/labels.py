@@ -86,7 +86,7 @@ class LabelsChange:
     """A change of labels in many places: `add` is added to all, `remove` is removed from all.
 
     For a domain, `add` has at most one. `creates` are the tags in `add` that do not exist yet.
-    `deprecation` is the new deprecation of all, as in `Edit`; `None` removes it.
+    `deprecation` is the new deprecation of all places, as in `Edit`; `None` removes it.
     """
 
     add: tuple[str, ...] = ()
@@ -128,8 +128,8 @@ async def read_labelled(
 
 
 def stage_labels(places: LabelledPlaces, change: LabelsChange) -> tuple[StagedEdit, ...]:
-    """Return the edits that make a change in all places, in order; places without a change have
-    none.
+    """Return the edits that make a change in all places, in order; places that the change does not
+    affect get none.
 
     No requests. Raises `InvalidInput` for several domains.
     """
@@ -213,8 +213,8 @@ def is_labelled(what: str) -> TypeGuard[LabelledKind]:
 def staged_edit(
     urn: str, name: str, what: LabelledKind, before: Held, after: Held, column: str | None = None
 ) -> StagedEdit | None:
-    """Return the edit that changes `before` to `after`, both as in `Edit`; `None` if they are
-    equal."""
+    """Return the edit that changes `before` to `after`, both in the form of `Edit`; `None` if they
+    are equal."""
     if what == "deprecation":
         texts = [
             deprecation_text(aspect if isinstance(aspect, dict) else None)
@@ -243,9 +243,9 @@ async def similar_labels(
     catalog: "AsyncCatalog", name: str, types: Sequence[str]
 ) -> Mapping[Urn, str]:
     """Return the names of at most three labels of some entity types whose name or id is similar to
-    `name`, best first: those that a search finds, else those that differ in a few letters.
+    `name`, best first: those that a search finds, or else those that differ in a few letters.
 
-    Two requests where the search finds some; else two more, and one for each hundred labels. At
+    Two requests if the search finds some; else two more, and one for each hundred labels. At
     most 500 labels are compared.
     """
     page = (await catalog.search(name, entity=types, count=_MOST_SIMILAR)).only_complete()

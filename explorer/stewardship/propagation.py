@@ -1,8 +1,8 @@
 """Propagation: proposing descriptions for undocumented columns from the columns that they are
 derived from or that have the same name.
 
-Nothing is written. A proposal is a staged edit with the source of its text and how that was found,
-to be reviewed.
+Nothing is written. A proposal is a staged edit, to be reviewed, with the source of its text and how
+the source was found.
 """
 
 import asyncio
@@ -78,7 +78,7 @@ class KnownColumn:
 
 @dataclass(frozen=True)
 class KnownTable:
-    """What is known about a dataset.
+    """The properties of a dataset that are needed to propose descriptions.
 
     `columns` are in schema order, `upstreams` the datasets it is derived from, `made_from` the
     columns that each of its columns is derived from. For a dataset that does not exist they are
@@ -115,9 +115,9 @@ class KnownTable:
     def columns_named_like(self, path: str) -> tuple[str, ...]:
         """Return the columns that have the name of a column of another table.
 
-        The name is the path without types, ignoring case. If there is none, it is the last name, if
-        only one column has it and one of the two is not nested: a flattened table has `zip` for
-        `address.zip`, but `billing.zip` is not `shipping.zip`.
+        The name is the path without types, ignoring case. If no column has it, the last part of the
+        name is compared, if only one column has it and one of the two columns is not nested: a
+        flattened table has `zip` for `address.zip`, but `billing.zip` is not `shipping.zip`.
         """
         alike = self.paths.by_name.get(name_of(path), ())
         if alike:
@@ -139,7 +139,7 @@ def is_placeholder(text: str, path: str = "") -> bool:
 
 
 def table_of(entity: Entity) -> KnownTable:
-    """Return what a dataset's own aspects say. No requests.
+    """Return a table from the dataset's own aspects. No requests.
 
     Raises `ServerFault` if an aspect does not fit its record.
     """
@@ -161,10 +161,10 @@ def table_of(entity: Entity) -> KnownTable:
 
 
 def add_jobs(table: KnownTable, jobs: Iterable[Entity]) -> KnownTable:
-    """Return the dataset with the lineage of the data jobs that write it added.
+    """Return the table with the lineage of the data jobs that write it added.
 
-    Their inputs are upstream. Jobs that do not write it, or are soft-deleted, are ignored. No
-    requests.
+    The jobs' inputs are upstream of it. Jobs that do not write it, or are soft-deleted, are
+    ignored. No requests.
     """
     for job in jobs:
         lineage = job.raw("dataJobInputOutput") or {}
@@ -213,8 +213,8 @@ async def propose_descriptions(
     most_hops: int = 5,
     progress: Progress | None = None,
 ) -> tuple[StagedEdit, ...]:
-    """Return a proposed description for each undocumented column of the datasets that exist, if
-    found.
+    """Return a proposed description for each undocumented column of the datasets that exist, if one
+    is found.
 
     See `propose` for the method. The datasets considered are: those given; those upstream, as far
     as undocumented columns lead, also through data jobs that write them (but not from job to job);
@@ -243,7 +243,7 @@ async def propose_descriptions(
 async def read_upstream(
     reading: "TableReader", search: "ColumnSearch", columns: Sequence[ColumnKey]
 ) -> "dict[ColumnKey, ReachedColumns]":
-    """Return the documented columns upstream of each of some columns, whose tables were read.
+    """Return, by column, the documented columns upstream of some columns, whose tables were read.
 
     The upstream tables needed are read hop by hop.
     """
@@ -266,7 +266,7 @@ _Step: TypeAlias = Callable[[ColumnKey], Iterable[ColumnKey]]
 @dataclass(frozen=True, slots=True)
 class ReachedColumns:
     """The documented columns that a search upstream found, with their distances in hops, and the
-    tables that it needs but were not read."""
+    tables that the search needs but that were not read."""
 
     source: _UpstreamSource
     columns: dict[ColumnKey, int] = field(default_factory=dict)
@@ -292,7 +292,7 @@ class ColumnSearch:
     def upstream(self, column: ColumnKey) -> ReachedColumns:
         """Return the documented columns upstream of a column, by lineage, else by name.
 
-        If lineage has found none yet, the unread tables are those of both.
+        If none was found by lineage yet, the unread tables are those that either method needs.
         """
         walk = self._walk(column, self._source_columns, "lineage")
         if walk.columns:
@@ -324,8 +324,8 @@ class ColumnSearch:
             )
 
     def _walk(self, start: ColumnKey, step: _Step, source: _UpstreamSource) -> ReachedColumns:
-        """Return the columns that a breadth-first search reaches, which stops at documented
-        columns."""
+        """Return the columns that a breadth-first search reaches. The search does not continue
+        beyond documented columns."""
         columns = ReachedColumns(source)
         passed = {start}
         level = [start]
@@ -423,7 +423,7 @@ class ColumnSearch:
 
 
 class TableReader:
-    """Reads what is known about tables, each table once."""
+    """Reads the tables that are needed, each once."""
 
     def __init__(self, catalog: "AsyncCatalog", progress: Progress | None) -> None:
         self.tables: dict[str, KnownTable] = {}
@@ -460,7 +460,8 @@ class TableReader:
     async def read_elsewhere(self, paths: Iterable[str]) -> None:
         """Read datasets that have documented columns with these names.
 
-        First some for each group of names, then more for the names without a description in those.
+        Some are read first for each group of names, then more for the names without a description
+        so far.
         """
         by_last_name: dict[str, set[str]] = {}
         for path in paths:

@@ -123,10 +123,10 @@ def server_key(catalog: "AsyncCatalog") -> str:
 
 
 async def why_undecided(catalog: "AsyncCatalog") -> str:
-    """Return why this client may not decide, share or apply changesets, as a sentence; empty if it
-    may.
+    """Return a sentence that says why this client may not decide, share or apply changesets; empty
+    if it may, and if the server does not say.
 
-    Also empty if the server does not say. One request, one more for the first call.
+    One request, one more for the first call.
     """
     if catalog.read_only:
         return "This client is read-only: nothing can be decided here."
@@ -142,11 +142,12 @@ async def why_undecided(catalog: "AsyncCatalog") -> str:
 
 
 def why_foreign(changeset: StagedChangeset, here: KnownCatalog, key: str) -> str:
-    """Return in words why a changeset is not of a catalog, which has this `server_key`; empty if it
-    is.
+    """Return a sentence that says why a changeset is not of a catalog with this `server_key`; empty
+    if it is.
 
-    Where either has no id, as on DataHub's servers and in older files, the address counts, and that
-    it is shared there. One that names no server at all is of every catalog. No request.
+    If either has no id, as on DataHub's servers and in older files, a changeset belongs to a
+    catalog with the same address, or where it is shared. A changeset that names no server belongs
+    to every catalog. No request.
     """
     is_known = bool(here.id and changeset.catalog)
     if not is_known and (not changeset.server or changeset.is_shared_with(key)):
@@ -155,8 +156,8 @@ def why_foreign(changeset: StagedChangeset, here: KnownCatalog, key: str) -> str
 
 
 async def check_own(catalog: "AsyncCatalog", changeset: StagedChangeset) -> None:
-    """Raise `InvalidInput` if a changeset was made for another catalog. The request of
-    `abilities`."""
+    """Raise `InvalidInput` if a changeset was made for another catalog. Costs the request of
+    `AsyncCatalog.abilities`."""
     why = why_foreign(changeset, await catalog.known_as(), server_key(catalog))
     if why:
         raise InvalidInput(
@@ -171,11 +172,11 @@ async def share_changeset(
 ) -> Urn:
     """Store a changeset on the server with all decisions and outcomes in its file; return its URN.
 
-    It is visible to others once it is stored completely. Lines that are already there are not sent
-    again: sharing twice changes nothing, and sharing again completes an interrupted share. A
+    It is visible to others once it is stored completely. Lines that the server has already are not
+    sent again: sharing twice changes nothing, and sharing again completes an interrupted share. A
     changeset that was withdrawn is restored. One request for each 200 lines, and four more. Raises
     `InvalidInput` on a server that cannot store changesets, `Forbidden` for a token that may not
-    write, and `StorageFault` if it is shared, but its file cannot note it.
+    write, and `StorageFault` if it is shared, but this cannot be recorded in its file.
 
     Example: `steward.share_changeset(steward.stage(edits, "Texts from upstream"))`
     """
@@ -228,9 +229,9 @@ async def fetch_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChan
     """Download a changeset from the server into a file in the state directory, and return it.
 
     `urn` may be its id. Later changes are exchanged by `sync_changeset`. An existing copy is
-    synced, or returned as it is if the server cannot be reached. Three requests, more for thousands
-    of lines. Raises `NotFound` for a changeset that the server does not have or that was withdrawn,
-    `InvalidInput` on a server that cannot store changesets.
+    synced, or returned unchanged if the server cannot be reached. Three requests, more for
+    thousands of lines. Raises `NotFound` for a changeset that the server does not have or that was
+    withdrawn, `InvalidInput` on a server that cannot store changesets.
 
     Example: `steward.fetch_changeset("urn:li:changeset:8c1f0e2d5a6b7c80")`
     """
@@ -245,8 +246,8 @@ async def fetch_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChan
 
 
 async def look_at_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChangeset:
-    """Return a changeset of the server as it is now, without a file that it could be changed in.
-    Requests and errors as for the first call of `fetch_changeset`."""
+    """Return a changeset of the server as it is now, for reading only: its file is temporary and
+    already deleted. Requests and errors as for the first call of `fetch_changeset`."""
     target = changeset_urn(urn)
     with TemporaryDirectory() as directory:
         return await _copy_changeset(catalog, target, Path(directory) / target.name)
@@ -286,10 +287,10 @@ async def _copy_changeset(catalog: "AsyncCatalog", target: Urn, path: Path) -> S
 async def sync_changeset(catalog: "AsyncCatalog", changeset: StagedChangeset) -> SyncOutcome:
     """Exchange the decisions and outcomes of a changeset with the server.
 
-    Nothing is lost or duplicated on either side. What the server refuses because of the token's
-    role is taken back here. Up to three requests; for the first call as many as `fetch_changeset`.
-    Raises `Unreachable` (what is unsent is sent next time), `NotFound` for a changeset that was
-    withdrawn, and `InvalidInput` for one that is not shared.
+    Nothing is lost or duplicated on either side. Notes that the server refuses because of the
+    token's role are dropped here. Up to three requests; for the first call as many as
+    `fetch_changeset`. Raises `Unreachable` (unsent notes are sent next time), `NotFound` for a
+    changeset that was withdrawn, and `InvalidInput` for one that is not shared.
 
     Example: `steward.sync_changeset(changeset).received`
     """
@@ -407,7 +408,7 @@ async def _read_changeset(
 async def _read_news(
     catalog: "AsyncCatalog", changeset: StagedChangeset, key: str, urn: Urn
 ) -> tuple[int, list[SharedNote]]:
-    """Return a change log offset and the lines up to it that this object may not have yet."""
+    """Return a change log offset, and the lines up to it that this changeset may not have yet."""
     if changeset.cursor is not None and changeset.cursor[0] == key:
         with suppress(Gone):
             return await _read_changes(catalog, urn, changeset.cursor[1])
@@ -467,7 +468,8 @@ def _report_progress(
 
 
 async def _send(catalog: "AsyncCatalog", proposals: "Iterable[Proposal]") -> None:
-    """Write all of them. Raises as `ingest_batch`, and `InvalidInput` if the server refuses one."""
+    """Write all proposals. Raises as `ingest_batch`, and `InvalidInput` if the server refuses
+    one."""
     report = await catalog.ingest_batch(proposals)
     if report.refused:
         raise InvalidInput(f"the server refuses this changeset: {report.refused[0].reason}")

@@ -1,9 +1,9 @@
 """The sources of propagated descriptions, stored in the catalog.
 
-A propagated text is an ordinary description. Its source is stored as DataHub's own propagation
-does: the aspect `documentation` of the column (a `schemaField`) has an entry with the text and an
-`attribution`, whose `source` is `ACTION` and whose `sourceDetail` has `origin`, the URN of the
-source column, and how it was found. Entries of other actions are not changed.
+A propagated text is an ordinary description. Its source is stored in the form that DataHub's own
+propagation uses: the aspect `documentation` of the column (a `schemaField`) has an entry with the
+text and an `attribution`, whose `source` is `ACTION` and whose `sourceDetail` has `origin`, the URN
+of the source column, and how it was found. Entries of other actions are not changed.
 
 An entry only counts while the column's description equals its text. A description that people have
 since changed is theirs, and is neither refreshed nor taken back.
@@ -212,8 +212,8 @@ async def refresh_propagated(
 ) -> PropagatedOutcome:
     """Replace outdated propagated descriptions by the present ones of their sources, as one save.
 
-    Others are left. A description that somebody changes in the meantime is not overwritten. Five
-    requests for each.
+    Other descriptions are not changed. A description that somebody changes in the meantime is not
+    overwritten. Five requests for each.
     """
 
     async def refresh(text: PropagatedText) -> None:
@@ -243,9 +243,10 @@ async def take_back_propagated(
     """Undo propagated descriptions: restore the description before, and delete the stored source.
 
     If people have changed the description since, or it was undone, it is kept, and only the source
-    is deleted. If nothing else was written since, the aspects are byte for byte as before,
-    including their stamps, on a server that counts versions (`Abilities.versions`). One save; about
-    eight requests for each. A column that somebody changes in the meantime is left.
+    is deleted. If nothing else was written since, the aspects become byte for byte what they were
+    before, including their stamps, on a server that counts versions (`Abilities.versions`). One
+    save; about eight requests for each. A column that somebody changes in the meantime is not
+    changed.
     """
     if dry_run:
         return PropagatedOutcome(tuple(texts), (), ())
@@ -277,7 +278,7 @@ async def pin_propagated(
 ) -> PropagatedOutcome:
     """Exclude propagated descriptions from refreshing, or include them again.
 
-    Those that people have changed are left. One save; three requests for each.
+    Descriptions that people have changed are left out. One save; three requests for each.
     """
 
     async def pin(text: PropagatedText) -> None:
@@ -304,8 +305,8 @@ async def _describe(
     text: str,
     write_source: Callable[[], Awaitable[None]],
 ) -> None:
-    """Replace a propagated description, then write its source. If the source is refused, the
-    description is written back, so that both or none are changed."""
+    """Replace a propagated description, then write its source. If the server refuses the source,
+    the description is restored, so that both or none are changed."""
     edit = await catalog.describe(
         propagated.urn, text, column=propagated.path, instead_of=propagated.text
     )
@@ -321,8 +322,9 @@ async def _each(
     change: Callable[[PropagatedText], Awaitable[None]],
     left: tuple[PropagatedText, ...] = (),
 ) -> PropagatedOutcome:
-    """Change texts one after another, and return which were changed, `left`, and which were
-    refused. An error that concerns all, such as an unreachable server, is that of the rest too."""
+    """Change texts one after another; return those changed, those `left` out, and those refused.
+    After an error that concerns all, such as an unreachable server, the rest fails with the same
+    error."""
     done: list[PropagatedText] = []
     failed: list[tuple[PropagatedText, str]] = []
     ended_by: CatalogError | None = None
@@ -383,7 +385,7 @@ def _to_propagated_text(
 
 
 def _exact(key: ColumnKey, datasets: Mapping[str, Entity]) -> ColumnKey:
-    """Return the column in a URN with the field path as in its dataset's schema."""
+    """Return the column with its field path spelled as in its dataset's schema."""
     entity = datasets.get(key[0])
     paths = ColumnPaths.of(column.path.raw for column in entity.schema) if entity else ColumnPaths()
     return key[0], paths.match(key[1]) or unquote(key[1])
@@ -403,7 +405,8 @@ def _find_text(entity: Entity | None, path: str) -> str | None:
 
 
 def _source_text(entity: Entity | None, path: str) -> str:
-    """Return the text that a column offers to others, as `KnownColumn.text`."""
+    """Return the text of a column that can be proposed for other columns; see
+    `KnownColumn.text`."""
     column = entity.schema.column(path) if entity is not None and not entity.removed else None
     text = column.description if column is not None else ""
     return "" if is_placeholder(text, path) else text
@@ -497,7 +500,7 @@ def _is_void(info: Any) -> bool:
 
 
 def _is_alike(info: Any, earlier: Any) -> bool:
-    """Return whether two entries for a column differ at most in how they represent a missing
+    """Return whether two entries for a column are equal, apart from how they represent a missing
     description."""
     if not isinstance(info, dict) or not isinstance(earlier, dict):
         return False

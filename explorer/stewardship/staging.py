@@ -5,11 +5,11 @@ outcomes. Lines are only appended, so that a program that is killed loses nothin
 outcome that it could not record is found out when the edit is tried again. A file can be passed on
 to a colleague.
 
-Decisions and outcomes have an id and a time, and are ordered by these, wherever they are in the
-file, so that files on several machines with the same records have the same result. The time of a
-record is later than that of all records known where it is made, so that a slow clock cannot let an
-older decision win. An applied edit stays applied, whatever was decided elsewhere at the same time,
-until a later outcome says that it was undone.
+Decisions and outcomes have an id and a time, and are ordered by time, then id, wherever they are in
+the file, so that files on several machines with the same records have the same result. The time of
+a record is later than that of all records known where it is made, so that a slow clock cannot let
+an older decision win. An applied edit stays applied, whatever was decided elsewhere at the same
+time, until a later outcome says that it was undone.
 """
 
 import hashlib
@@ -115,7 +115,7 @@ class StagedEdit(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def place(self) -> tuple[str, str | None, StagedKind]:
-        """What the edit changes; a changeset has one edit for each place."""
+        """The place that the edit changes; a changeset has one edit for each place."""
         return self.urn, self.column, self.what
 
 
@@ -154,7 +154,8 @@ class _Decided(msgspec.Struct, frozen=True, omit_defaults=True, tag="decision"):
     """A decision about an edit.
 
     `seen` is the id of the last decision about this edit that its author had seen, empty for none:
-    fields that the decision does not set are as in that one. `None` in files of older versions.
+    fields that this decision does not set keep their values from that one. `None` in files of older
+    versions.
     """
 
     number: int
@@ -170,7 +171,7 @@ class _Decided(msgspec.Struct, frozen=True, omit_defaults=True, tag="decision"):
 class _Tried(msgspec.Struct, frozen=True, omit_defaults=True, tag="outcome"):
     """An outcome: an edit was applied, or failed, or is open again because it was undone.
 
-    An edit that is open again names in `undoes` the outcomes that no longer count, and in `entries`
+    For an edit that is open again, `undoes` are the outcomes that no longer count, and `entries`
     the entries of the journal that the edit had made.
     """
 
@@ -274,7 +275,7 @@ class _Content:
         return [note for note in self._of.get(number, ()) if isinstance(note, _Tried)]
 
     def applied_before(self, numbers: Iterable[int]) -> int:
-        """Return how many edits were applied before the first of these was last decided."""
+        """Return how many edits were applied before the first of these edits was last decided."""
         decided = map(self.last_decision, numbers)
         first = min((self.notes[note].at for note in decided if note), default=_EPOCH)
         return sum(note.state == "applied" and note.at < first for note in self.notes.values())
@@ -287,9 +288,9 @@ class _Content:
 class StagedChangeset:
     """A changeset and its file.
 
-    Everything that is recorded is on disk when the call returns; calls that may block say so.
-    `cursor` is the server's change log offset up to which this object has received what others
-    recorded; see `explorer.stewardship.proposals`.
+    Everything that is recorded is on disk when the call returns; docstrings say which calls block.
+    `cursor` is the server's change log offset up to which this object has received the records of
+    others; see `explorer.stewardship.proposals`.
     """
 
     def __init__(self, path: Path, header: _Header, content: _Content) -> None:
@@ -322,8 +323,8 @@ class StagedChangeset:
     ) -> "StagedChangeset":
         """Create a changeset in a new file. Blocks.
 
-        Of several edits for one place the last counts. Raises `InvalidInput` if the file exists or
-        there is nothing to stage, `StorageFault` if it cannot be written.
+        If several edits are for one place, the last counts. Raises `InvalidInput` if the file
+        exists or there is nothing to stage, `StorageFault` if it cannot be written.
         """
         staged = {edit.place: edit for edit in edits}.values()
         if not staged:
@@ -419,7 +420,7 @@ class StagedChangeset:
         return opened
 
     def read_again(self) -> bool:
-        """Read what other programs appended to the file; return whether there was anything.
+        """Read the lines that other programs appended to the file; return whether there were any.
 
         `items` then contains new objects. Blocks; raises as `open`.
         """
@@ -434,7 +435,7 @@ class StagedChangeset:
         return True
 
     def discard(self) -> None:
-        """Delete the file. What was applied stays in the catalog and in the journal. Blocks; raises
+        """Delete the file. Applied edits stay in the catalog and in the journal. Blocks; raises
         `StorageFault` if the file cannot be deleted."""
         try:
             self.path.unlink(missing_ok=True)
@@ -447,11 +448,11 @@ class StagedChangeset:
         return self._header.id
 
     def save_id(self) -> str:
-        """Return the id of the save that the accepted edits become in the journal.
+        """Return the id in the journal of the save that will write the accepted edits.
 
         It is that of the changeset until an edit was applied. Edits that were all accepted after
-        others had been applied get an id of their own, which stays the same if writing them is cut
-        off and goes on later.
+        others had been applied get an id of their own, which stays the same if writing them is
+        interrupted and continued later.
         """
         with self._changing:
             earlier = self._content.applied_before(item.number for item in self.of("accepted"))
@@ -495,7 +496,7 @@ class StagedChangeset:
 
     @property
     def agent(self) -> Agent | None:
-        """The agent that proposed it on behalf of the user; `None` for a person."""
+        """The agent that proposed the changeset on behalf of the user; `None` for a person."""
         return self._header.agent
 
     @property
@@ -592,7 +593,8 @@ class StagedChangeset:
     ) -> ReviewItem:
         """Record the outcome of an edit that was tried. Blocks until it is on disk.
 
-        Raises `StorageFault` if the file cannot be written; this object has the outcome then.
+        Raises `StorageFault` if the file cannot be written; the outcome is then only in this
+        object.
         """
         with self._changing:
             content = self._content
@@ -602,8 +604,8 @@ class StagedChangeset:
             return item
 
     def note_conflicts(self, found: Mapping[int, tuple[str, str | None]]) -> None:
-        """Record that edits cannot be written as they are, with the reason and, if that is the
-        reason, the value that the catalog has. Blocks."""
+        """Record that edits cannot be written unchanged: for each number, the reason, and the value
+        in the catalog if that is the reason. Blocks."""
         with self._changing:
             content = self._content
             at = content.next_time()
@@ -616,10 +618,10 @@ class StagedChangeset:
                 self._add(content, note)
 
     def note_undone(self, entries: Mapping[int, Collection[str]]) -> None:
-        """Record that applied edits were undone: nothing is decided about them any more.
+        """Record that applied edits were undone, which makes them undecided again.
 
-        `entries` are the ids of the entries that each edit had made in the journal, by the number
-        of the edit; `entries_undone` returns them later. Blocks.
+        `entries` are, by the number of the edit, the ids of the entries that it had made in the
+        journal; `entries_undone` returns them later. Blocks.
         """
         with self._changing:
             content = self._content
@@ -640,8 +642,8 @@ class StagedChangeset:
                 self._add(content, note)
 
     def entries_undone(self, number: int) -> frozenset[str]:
-        """Return the ids of the journal's entries of which `note_undone` recorded that they were
-        undone."""
+        """Return the ids of the journal entries of an edit that were recorded as undone by
+        `note_undone`."""
         outcomes = self._content.outcomes(number)
         return frozenset(entry for note in outcomes for entry in note.entries)
 
@@ -870,7 +872,7 @@ def _settle(number: int, edit: StagedEdit, notes: "Collection[_Note]") -> Review
 
 
 def _overtakes(note: "_Note", content: _Content) -> bool:
-    """Return whether there is a decision here that the author of a note had not seen."""
+    """Return whether this file has a decision that the author of a note had not seen."""
     last = content.last_decision(note.number)
     if isinstance(note, _Decided):
         return bool(last) and note.seen != last

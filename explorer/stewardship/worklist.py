@@ -38,7 +38,7 @@ Key = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """The use of a dataset in some days: its number of queries, and the uses of each column.
+    """The usage of a dataset over some days: its number of queries, and the uses of each column.
 
     `columns` is by the path that was counted, `None` if columns are not counted separately.
     """
@@ -62,9 +62,9 @@ class Reach:
 class Item:
     """An undocumented column, or a table if `column` is `None`.
 
-    `use` is the number of uses; `use_of` says what they are uses of: the column, or the table if
-    columns are not counted separately. `downstream` is the number of entities derived from its
-    table. `place` is the position of the column in the schema, from 1; 0 for a table.
+    `use` is the number of uses; `use_of` says whether they are uses of the column, or of the table
+    because columns are not counted separately. `downstream` is the number of entities derived from
+    its table. `place` is the position of the column in the schema, from 1; 0 for a table.
     """
 
     urn: str
@@ -80,7 +80,8 @@ class Item:
 
     @property
     def key(self) -> Key:
-        """The missing description."""
+        """The key of the missing description: the URN of the table, and the field path or
+        `None`."""
         return self.urn, self.column.raw if self.column else None
 
     @property
@@ -113,7 +114,7 @@ class Worklist:
 
 
 async def documented_meanwhile(catalog: "AsyncCatalog", keys: Sequence[Key]) -> list[Key]:
-    """Return the items that are documented by now, or whose column or table no longer exists.
+    """Return the keys that are documented by now, or whose column or table no longer exists.
 
     Costs the requests of `AsyncCatalog.entities` for the tables.
     """
@@ -129,7 +130,7 @@ async def documented_meanwhile(catalog: "AsyncCatalog", keys: Sequence[Key]) -> 
 
 
 async def read_use(catalog: "AsyncCatalog", urn: str | Urn, days: int) -> TableUse:
-    """Return the total use of a dataset in the last `days` days; none if the server does not know
+    """Return the total usage of a dataset in the last `days` days; none if the server does not know
     it. One request."""
     try:
         series = await catalog.usage(urn, days=days)
@@ -174,11 +175,11 @@ async def read_worklist(
     days: int = 30,
     progress: Progress | None = None,
 ) -> Worklist:
-    """Return the worklist of those of the datasets that exist, for the last `days` days.
+    """Return the worklist of the datasets among `urns` that exist, for the last `days` days.
 
     Costs the requests of `AsyncCatalog.entities`, and for each dataset with undocumented parts one
-    for its usage and those of `AsyncCatalog.lineage` for what is downstream, of which at most
-    10,000 entities are counted. `progress` is called for these datasets. Without usage or lineage
+    for its usage and those of `AsyncCatalog.lineage` for the downstream entities, of which at most
+    10,000 are counted. `progress` is called for these datasets. Without usage or lineage
     on the server the counts are 0.
     """
     entities = [entity async for entity in read_datasets(catalog, urns, _ASPECTS)]

@@ -234,8 +234,8 @@ class YamlDocument:
         return node
 
     def is_shared(self, path: Path) -> bool:
-        """Return whether the value at a path is part of something that an alias or a merge also
-        uses elsewhere."""
+        """Return whether the value at a path is part of a value that an alias or a merge also uses
+        elsewhere."""
         uses = self._anchors_in_use()
         for length in range(len(path) + 1):
             node = self.find(path[:length])
@@ -389,7 +389,7 @@ class YamlDocument:
         return node.end
 
     def _sequence_step(self) -> int:
-        """Return by how much sequences in this document are indented below their keys."""
+        """Return by how many columns sequences in this document are indented below their keys."""
         for key, value in self._root.pairs() if self._root.kind == "mapping" else ():
             if value.kind == "sequence" and not value.flow and value.items:
                 return max(value.column - key.column, 0)
@@ -466,7 +466,7 @@ _ESCAPES: Final = {
 def _scalar(
     text: str, *, style: str = "", old: str = "", flow: bool = False, indent: int = _STEP
 ) -> tuple[str, list[str]]:
-    """Return the text that follows the key, and the lines below it."""
+    """Return the text to write after the key, and the lines below it."""
     if not flow and not isinstance(text, Quoted) and _is_block(text):
         wants = "\n" in text.removesuffix("\n") or style in ("|", ">") or text.endswith("\n")
         was_quoted = style == '"' and "\n" in old
