@@ -12,7 +12,7 @@ from typing import Final
 from textual.binding import Binding, BindingType
 
 Scope = str
-"""The name under which a widget or a screen has its keys, one of `SCOPES`."""
+"""The name of the widget or screen that a group of keys belongs to, one of `SCOPES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ _NAMES = {
     "underscore": "_",
 }
 
-# `ask('more')` passes an action on; the word `ask` is left out of the ID.
+# `ask('more')` passes the action `more` on to a parent; the ID has only `more`.
 _PASSED_ON: Final = "ask"
 _LETTERS: Final = re.compile(r"[A-Za-z0-9]+")
 
@@ -988,8 +988,8 @@ def actions_of(scope: Scope) -> list[Action]:
 
 
 def bindings(scope: Scope, *names: str) -> list[BindingType]:
-    """Return the key bindings of a scope, for the widget or screen that has it; with `names` only
-    those of these actions."""
+    """Return the key bindings of a scope, for its widget or screen; with `names` only those of the
+    named actions."""
     return [
         Binding(
             ",".join(action.keys),
@@ -998,7 +998,8 @@ def bindings(scope: Scope, *names: str) -> list[BindingType]:
             show=bool(action.label),
             key_display=action.key,
             id=action.id,
-            # The text of a search or a description takes any letter; quitting works everywhere.
+            # Letters are typed into the text of a search or a description; quitting works
+            # everywhere.
             priority=action.name == "leave_all",
         )
         for action in actions_of(scope)

@@ -97,7 +97,7 @@ class ControlFilter(LineFilter):
     them keeps its position."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments of a line without such characters."""
+        """Return the segments of a line without control, escape and bidirectional characters."""
         del background
         if all(segment.text.isprintable() for segment in segments):
             return segments
@@ -107,7 +107,8 @@ class ControlFilter(LineFilter):
 
 
 def _harmless(text: str) -> str:
-    # Whatever has a mark in its place is taken out.
+    """Return a text without characters that could drive the terminal."""
+    # `visible` replaces dangerous characters with marks; here they are removed instead.
     pairs = zip(text, visible(text), strict=True)
     return "".join(char for char, mark in pairs if char == mark).translate(_WITHIN_A_LINE)
 
@@ -148,7 +149,7 @@ Screen.-maximized-view > #body { layout: vertical; }
 """
 
 _FOUND = "found"
-# Before the name of a glossary term, where a column name is asked for.
+# Typed before the name of a glossary term in the prompt for a column name.
 _TERM = "term:"
 
 
@@ -183,12 +184,13 @@ def _pane(focused: Widget | None) -> Widget | None:
     return focused if isinstance(focused, Rows) or focused.allow_maximize else None
 
 
-# In columns: from which on the folders stand beside the page, and facets beside the results.
+# The least terminal widths, in cells, that show the folders beside the page, and the facets beside
+# the results.
 _FOLDERS_WIDE = 115
 _FACETS_WIDE = 100
 _SIZES = [(0, "-narrow"), (_FACETS_WIDE, "-medium"), (_FOLDERS_WIDE, "-wide")]
 _END_SECONDS = 2
-# If drafts cannot be read or written for this long, one may leave without them.
+# If drafts cannot be written for this long, the program may end without keeping them.
 _DISK_SECONDS = 10
 _WARNED_SECONDS = 60
 _COUNT_SECONDS = 2
@@ -252,7 +254,8 @@ class CatalogApp(App[None]):
         look: Appearance | None = None,
         on_mounted: Callable[[], None] = lambda: None,
     ) -> None:
-        # With colours the theme says which; without, nothing may be mixed of any.
+        # None leaves the choice to the theme; with NO_COLOR, Textual must not mix colours of its
+        # own.
         super().__init__(ansi_color=True if is_without_colour() else None)
         self._look = look or Appearance()
         self._remembered = remembered or TerminalState()
@@ -262,10 +265,10 @@ class CatalogApp(App[None]):
             self._show_server_status,
             server=server,
             exchanges=exchanges,
-            say_at_start=self._say_at_start,
+            say_at_start=self._show_at_start,
         )
         self._state_keys: tuple[str, ...] = ()
-        self._recall(config.state_keys(server))
+        self._load_history(config.state_keys(server))
         self._offers_again = False
         self._watch = ChangeWatch(self._session, self._others_changed, self._refresh_after_gap)
         self._is_greeting = False
@@ -294,9 +297,9 @@ class CatalogApp(App[None]):
         for theme in self._look.themes.values():
             self.register_theme(theme)
         self._session.times.utc = self._look.settings.zone == "utc"
-        # From the start: a theme that changes later styles everything anew.
+        # Set before the first frame, because changing the theme later restyles every widget.
         self.set_reactive(App.theme, DARK)
-        # The colours of a theme that is there from the start are not looked up by Textual.
+        # Textual does not look up the colours of a theme that was set without the watcher.
         self.stylesheet.set_variables(self.get_css_variables())
 
     def turn_to_colours(self) -> None:
@@ -310,18 +313,18 @@ class CatalogApp(App[None]):
 
     def _show_problems(self, problems: Sequence[str]) -> None:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        self._say_at_start(f"{problems[0]}{more}.", error=True)
+        self._show_at_start(f"{problems[0]}{more}.", error=True)
 
-    def _say_at_start(self, message: str, *, error: bool = False) -> None:
-        """Show a message beside those of the start, which it would replace before anybody has read
-        them. The longest is last, as what does not fit is cut."""
+    def _show_at_start(self, message: str, *, error: bool = False) -> None:
+        """Show a message together with the earlier start messages, so that none is replaced unread.
+        The longest comes last, because the end is cut if there is no room."""
         self._first_messages.append(message)
         self._is_first_error |= error
         self._say(" ".join(sorted(self._first_messages, key=len)), error=self._is_first_error)
 
     @property
     def ansi_theme(self) -> TerminalTheme:
-        """Return which colours the names of ANSI colours stand for."""
+        """Return the RGB colours of the ANSI colour names."""
         return ANSI_COLOURS.get(self.current_theme.name) or super().ansi_theme
 
     def get_driver_class(self) -> type[Driver]:
@@ -347,19 +350,21 @@ class CatalogApp(App[None]):
         yield KeyLine()
 
     def _panes(self) -> Iterator[Widget]:
+        """Yield the folders and the page."""
         tree = BrowseTree(self._session, self._remembered)
         tree.display = self.size.width >= _FOLDERS_WIDE
         yield tree
         find = SearchView(self._session, is_narrow=self.size.width < _FACETS_WIDE)
         yield ContentSwitcher(find, initial="find", id="page")
 
-    async def _clear(self) -> None:
+    async def _reset_panes(self) -> None:
+        """Mount new, empty panes; drop the entity page, the editor and the requested start page."""
         body = self._main_screen.query_one("#body", Horizontal)
         async with self._entity_page_lock:
             await body.remove_children()
             self._has_entity_page, self._first_urn, self._first_query = False, None, ""
             self._first_review = None
-            # What it saves and keeps is of the server that was left.
+            # The editor and its saves belong to the server that was left.
             self._editing = None
             self._feed_place = None
             await body.mount_all(self._panes())
@@ -376,21 +381,21 @@ class CatalogApp(App[None]):
         await self._keys.on_idle()
 
     def on_opening_failed(self) -> None:
-        """Drop keys that were meant for what could not be opened."""
+        """Drop the queued keys: the screen they were typed for could not be opened."""
         self._keys.drop()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return what every drawn line goes through: the theme's filters before Textual's, and
-        last the one that takes control characters out."""
+        """Return the filters of every drawn line: the theme's, Textual's, and last the one that
+        removes control characters."""
         of_theme = [self._undimmed] if self.theme == CONTRAST else []
         return [*of_theme, *super().get_line_filters(), self._gate]
 
     def on_mount(self) -> None:
-        """Request data once the first frame is drawn."""
+        """Handle signals, apply the theme, and request data once the first frame is drawn."""
         handle_signals(self._end)
         self.turn_to_colours()
         self.query_one(SearchView).focus_results()
-        self.call_after_refresh(self._start)
+        self.call_after_refresh(self._request_first_data)
 
     def on_resize(self, event: events.Resize) -> None:
         """In a narrow terminal show the page alone, or the folders if they have the focus."""
@@ -399,8 +404,10 @@ class CatalogApp(App[None]):
         self._show_folders(tree.display and (is_beside or tree.has_focus_within))
         self._main_screen.query_one(SearchView).narrow(event.size.width < _FACETS_WIDE)
 
-    def _start(self) -> None:
-        self._greet()
+    def _request_first_data(self) -> None:
+        """Open the catalog, fill folders and search, and open the page that was asked for at the
+        start."""
+        self._open_catalog()
         self._main_screen.query_one(BrowseTree).fill()
         self._main_screen.query_one(SearchView).start(self._first_query)
         if self._first_urn is not None:
@@ -424,13 +431,14 @@ class CatalogApp(App[None]):
             if self._has_entity_page:
                 self._entity_view.show_drafts()
             if tell and free_drafts:
-                self._say_at_start(f"{unsaved_sentence(len(free_drafts))}: F4 lists the drafts.")
+                self._show_at_start(f"{unsaved_sentence(len(free_drafts))}: F4 lists the drafts.")
 
     async def _furnish(self) -> None:
-        """Mount the entity page, then import what keys open, so that no key waits for it."""
+        """Mount the entity page, then import the modules of all screens, so that no key waits for
+        an import; then call `on_mounted`."""
         await self._mount_entity_page()
         for name in await asyncio.to_thread(_screen_modules):
-            # Where it fails, it is told when the key is pressed.
+            # An import error is shown when the key of that screen is pressed.
             with suppress(Exception):
                 await asyncio.to_thread(import_module, name)
         self._notify_mounted()
@@ -454,8 +462,8 @@ class CatalogApp(App[None]):
         return self._main_screen.query_one(EntityView)
 
     def _open_pages(self) -> "Iterable[EntityView]":
-        """Return the entity page; nothing before it is mounted and while the application ends, when
-        its widgets go before its screens."""
+        """Return the entity page, if it is mounted. While the application ends there may be none:
+        widgets are removed before screens."""
         if not self._has_entity_page:
             return ()
         from explorer.tui.screens.entity import EntityView
@@ -463,6 +471,8 @@ class CatalogApp(App[None]):
         return self._main_screen.query(EntityView)
 
     def _say(self, message: str, *, error: bool = False) -> None:
+        """Show a message on the key line of the top screen, or of the main screen if that has
+        none."""
         for screen in (*self.screen_stack[-1:], *self.screen_stack[:1]):
             lines = screen.query(KeyLine)
             if lines:
@@ -485,16 +495,16 @@ class CatalogApp(App[None]):
             self.exit(message=self._describe_losses())
 
     async def _finish_writing(self) -> bool:
-        """Return whether to leave, once the typed text is kept as a draft. If the disk does not
-        answer, the first call shows a message and returns false; a second one within a minute
-        returns true."""
+        """Keep the typed text as a draft, wait for saves under way, and return whether the program
+        may end. If the disk does not answer, the first call shows a message and returns false; a
+        second one within a minute returns true."""
         if self._editing is None:
             return True
         try:
             async with asyncio.timeout(_DISK_SECONDS):
                 return await self._editing.ready_to_quit(_END_SECONDS)
         except TimeoutError:
-            # A warning of long ago was about other text.
+            # An old warning was about another text, so it does not count.
             now = time.monotonic()
             is_warned, self._disk_warned_at = now < self._disk_warned_at + _WARNED_SECONDS, now
             self._say(
@@ -591,11 +601,11 @@ class CatalogApp(App[None]):
 
     def action_go_back(self) -> None:
         """Go back to the previous page."""
-        self._go(self._history.back(from_search=self._open_now() is None))
+        self._go_to_place(self._history.back(from_search=self._open_now() is None))
 
     def action_go_forward(self) -> None:
         """Go forward to the next page."""
-        self._go(self._history.forward())
+        self._go_to_place(self._history.forward())
 
     @on(SearchView.HitOpened)
     @on(BrowseTree.NodeOpened)
@@ -607,15 +617,16 @@ class CatalogApp(App[None]):
     def _handle_result(self, event: SearchView.ResultOpened) -> None:
         if event.urn is not None:
             self._open(event.urn, event.column)
-        # Before the next key, and when what they are for is open.
+        # The kept keys are dispatched before the next key, once the page is open.
         self.call_next(self._keys.put_first, event.take)
 
-    # Handlers of messages whose classes are imported late are found by their names.
+    # Textual finds this handler by its name, because the class of the message is imported late.
     def on_entity_view_related_opened(self, event: "EntityView.RelatedOpened") -> None:
         """Follow a reference."""
         self._open(event.urn)
 
     def _others_changed(self, changes: Changes) -> None:
+        """Pass the changes of others to everything that is shown."""
         if not self._is_open:
             return
         for view in self._main_screen.query(SearchView):
@@ -629,7 +640,8 @@ class CatalogApp(App[None]):
             self._count_again()
 
     def _count_again(self) -> None:
-        """Read the folders and the number of entities again, soon and once for many changes."""
+        """Read the folders and the number of entities again: once, shortly after any number of
+        changes."""
         if not self._is_count_due:
             self._is_count_due = True
             self.set_timer(_COUNT_SECONDS, self._read_counts)
@@ -646,6 +658,7 @@ class CatalogApp(App[None]):
             self._main_screen.query_one(Header).show(info, read_only=catalog.read_only)
 
     def _refresh_after_gap(self) -> None:
+        """Read everything that is shown again, because changes were lost."""
         if not self._is_open:
             return
         self._count_again()
@@ -678,11 +691,13 @@ class CatalogApp(App[None]):
             self._main_screen.query_one(SearchView).run(text, sort)
 
     def _open(self, urn: Urn, column: str | None = None) -> None:
+        """Open the page of an entity, and add it to the history."""
         self._visit(urn)
         self.note_find()
         self._show(urn, column)
 
-    def _go(self, place: Urn | None) -> None:
+    def _go_to_place(self, place: Urn | None) -> None:
+        """Show an entity of the history, or with None the search."""
         if place is None:
             self._turn_to("find")
             self._main_screen.query_one(SearchView).focus_results()
@@ -696,6 +711,7 @@ class CatalogApp(App[None]):
         return self._entity_view.urn if is_entity_open else None
 
     def _show(self, urn: Urn, column: str | None = None) -> None:
+        """Show the page of an entity, and mount that page first if needed."""
         if not self._has_entity_page:
             # Before the next key is dispatched: later keys are meant for the page.
             self.call_next(self._mount_entity_page, urn, column)
@@ -715,6 +731,7 @@ class CatalogApp(App[None]):
             self._entity_view.action_tab(event.name)
 
     def _turn_to(self, name: str) -> None:
+        """Show a page (`find` or `entity`); in a narrow terminal hide the folders."""
         if self.size.width < _FOLDERS_WIDE:
             self._show_folders(False)
         self._main_screen.query_one("#page", ContentSwitcher).current = name
@@ -725,11 +742,13 @@ class CatalogApp(App[None]):
         else:
             self._main_screen.query_one(SearchView).focus_results()
 
-    def _opening(self, what: str) -> AbstractContextManager[None]:
-        """Return a block that imports and opens something."""
-        return opening(self, self._session.reporting(f"opening {what}"))
+    def _opening(self, subject: str) -> AbstractContextManager[None]:
+        """Return a context for importing and opening a screen; an error is shown, and queued keys
+        are then dropped."""
+        return opening(self, self._session.reporting(f"opening {subject}"))
 
-    def _write(self, what: Callable[["EditorLauncher"], None]) -> None:
+    def _call_editor(self, call: Callable[["EditorLauncher"], None]) -> None:
+        """Call a function with the launcher of the editor, which is created on first use."""
         with self._opening("the editor"):
             from explorer.tui.screens.editor import EditorLauncher
 
@@ -742,32 +761,33 @@ class CatalogApp(App[None]):
                     lambda: self._main_screen.query_one(SearchView).found,
                     self.look_for_drafts,
                 )
-            what(self._editing)
+            call(self._editing)
 
     def on_entity_view_edit_requested(self, event: "EntityView.EditRequested") -> None:
         """Edit a description."""
-        self._write(lambda editing: editing.edit(event.entity, event.path))
+        self._call_editor(lambda editing: editing.edit(event.entity, event.path))
 
     def on_entity_view_links_requested(self, event: "EntityView.LinksRequested") -> None:
         """Show the links of an entity, and change them."""
-        self._write(lambda editing: editing.show_links(event.entity))
+        self._call_editor(lambda editing: editing.show_links(event.entity))
 
     def action_drafts(self) -> None:
         """Show the drafts."""
-        self._write(lambda editing: editing.show_drafts())
+        self._call_editor(lambda editing: editing.show_drafts())
 
     def action_worklist(self) -> None:
-        """Show the worklist; for the current search, where the results are shown."""
+        """Show the worklist: of the current search if its results are shown, else of all
+        datasets."""
         if self._is_page_free():
-            self._show_worklist(self._question_here())
+            self._show_worklist(self._search_text_here())
 
     def action_coverage(self) -> None:
-        """Show the coverage of documentation."""
+        """Show the coverage of documentation, of the same datasets as the worklist."""
         if self._is_page_free():
-            self._show_coverage(self._question_here())
+            self._show_coverage(self._search_text_here())
 
-    def _question_here(self) -> str:
-        """Return the text of the search where the results are shown, else an empty text."""
+    def _search_text_here(self) -> str:
+        """Return the text of the search if its results are shown, else an empty text."""
         is_search_open = self._main_screen.query_one("#page", ContentSwitcher).current == "find"
         return self._main_screen.query_one(SearchView).text if is_search_open else ""
 
@@ -781,7 +801,7 @@ class CatalogApp(App[None]):
         from explorer.tui.screens.stewardship import WorklistScreen
 
         def edit(queue: "DescriptionQueue", urn: Urn, path: str | None) -> None:
-            self._write(lambda editing: editing.edit_queued(queue, urn, path))
+            self._call_editor(lambda editing: editing.edit_queued(queue, urn, path))
 
         def show_concept(name: str, at: "Key") -> None:
             self._show_concept(name, None, at)
@@ -834,7 +854,7 @@ class CatalogApp(App[None]):
         def review(changeset: "StagedChangeset", remark: str) -> None:
             self._push_review(changeset)
             if remark:
-                # It is told where the changeset is reviewed, once that is drawn.
+                # Shown on the review screen, once that is drawn.
                 self.call_after_refresh(self._say, remark)
 
         def note(folder: Path) -> None:
@@ -869,7 +889,7 @@ class CatalogApp(App[None]):
             return
 
         def undo(save: "JournalSave", again: bool, done: Callable[[], object]) -> None:
-            self._with_undo(lambda taking: taking.undo_save(save, again=again, done=done))
+            self._call_undo(lambda taking: taking.undo_save(save, again=again, done=done))
 
         with self._opening("the journal"):
             from explorer.tui.screens.changes import JournalScreen
@@ -897,7 +917,8 @@ class CatalogApp(App[None]):
             self.push_screen(FeedScreen(self._session, self._feed_place), self._open_from_feed)
 
     def _open_from_feed(self, place: "FeedPlace | None") -> None:
-        """Open the page of what changed, at the column."""
+        """Remember the entry that was opened in the feed, and open its page at the changed
+        column."""
         self._feed_place = place
         if place is not None:
             self._open_from_list(place.urn)
@@ -905,7 +926,7 @@ class CatalogApp(App[None]):
                 self._entity_view.go_to(place.tab, place.column)
 
     def on_entity_view_concept_requested(self, event: "EntityView.ConceptRequested") -> None:
-        """Show all columns with a name, or with a glossary term."""
+        """Show all columns with the same name, or with the same glossary term."""
         self._show_concept(event.name, event.term, event.at)
 
     def action_concept(self) -> None:
@@ -964,32 +985,35 @@ class CatalogApp(App[None]):
             BulkLauncher(self, self._session, self._review).open(event)
 
     def action_take_back(self) -> None:
-        """Undo the last save of any page."""
-        self._take_back(lambda taking: taking.undo())
+        """Undo the last save, on whatever page it was made."""
+        self._call_undo_here(lambda taking: taking.undo())
 
     def action_do_again(self) -> None:
-        """Redo the save of any page that was undone last."""
-        self._take_back(lambda taking: taking.redo())
+        """Redo the save that was undone last, on whatever page it was made."""
+        self._call_undo_here(lambda taking: taking.redo())
 
-    def _take_back(self, what: Callable[["UndoActions"], None]) -> None:
+    def _call_undo_here(self, call: Callable[["UndoActions"], None]) -> None:
+        """Call a function with the undo actions, unless an editor or a dialog is open."""
         if self.screen is not self._main_screen:
             from explorer.tui.widgets.dialogs import TableScreen
 
             if not isinstance(self.screen, TableScreen):
-                # Where something is being written or asked, its own keys count.
+                # An editor or a dialog has undo keys of its own.
                 return
-        self._with_undo(what)
+        self._call_undo(call)
 
-    def _with_undo(self, what: Callable[["UndoActions"], None]) -> None:
+    def _call_undo(self, call: Callable[["UndoActions"], None]) -> None:
+        """Call a function with the undo actions, which are created on first use."""
         with self._opening("the undo dialog"):
             from explorer.tui.screens.changes import UndoActions
 
             if self._taking_back is None:
                 self._taking_back = UndoActions(self, self._session, self._show_written)
-            what(self._taking_back)
+            call(self._taking_back)
 
     async def _show_written(self, urns: frozenset[Urn]) -> None:
-        """Read the shown entity again if it is one of the written ones, and the lists over it."""
+        """Show what was written: read the open lists again, and the shown entity if it was
+        written."""
         from explorer.tui.widgets.dialogs import TableScreen
 
         for screen in self.screen_stack:
@@ -1004,19 +1028,20 @@ class CatalogApp(App[None]):
         return self.screen_stack[0]
 
     @work(group="info")
-    async def _greet(self) -> None:
+    async def _open_catalog(self) -> None:
+        """Open the catalog, show its description in the header, and follow its changes."""
         header = self._main_screen.query_one(Header)
-        with self._session.reporting("opening the catalog", header.fail, self._greet):
+        with self._session.reporting("opening the catalog", header.fail, self._open_catalog):
             catalog = await self._session.catalog()
             info = await catalog.info()
             header.show(info, read_only=catalog.read_only)
             self.set_class(catalog.read_only, READ_ONLY)
             self._watch.start()
-            await self._find_out_catalog(catalog)
+            await self._identify_catalog(catalog)
 
     def _show_server_status(self) -> None:
-        """Show the server status in the header, and on the screens over it the waiting time of a
-        request. A timer runs only while one is waiting."""
+        """Show the server status in the header, and on screens over the page how long a request has
+        been waiting. A timer runs only while a request is waiting."""
         if not self.screen_stack:
             # A request was still under way when the program ended.
             return
@@ -1036,14 +1061,14 @@ class CatalogApp(App[None]):
         self._status_timer = None
         self._show_server_status()
 
-    async def _find_out_catalog(self, catalog: "AsyncCatalog") -> None:
-        """Find out which catalog is at the address; it may be another one than in the last run,
-        which has another history and other drafts."""
+    async def _identify_catalog(self, catalog: "AsyncCatalog") -> None:
+        """Identify the catalog at the address. If it is not the one of the last run, load its own
+        history and look for its drafts."""
         with suppress(CatalogError):
             await catalog.abilities()
         keys = await asyncio.to_thread(config.state_keys, self._session.server)
         if set(keys).isdisjoint(self._state_keys):
-            self._recall(keys)
+            self._load_history(keys)
             self.look_for_drafts(tell=True)
         self._state_keys = keys
 
@@ -1059,21 +1084,22 @@ class CatalogApp(App[None]):
         self._note_place()
 
     def _note_place(self) -> None:
+        """Store the history of this catalog."""
         visited = tuple(map(str, self._history.visited))
         urn = self._history.here
         self._remembered.note_place(
             self._state_keys[0], ServerState(visited, None if urn is None else str(urn))
         )
 
-    def _recall(self, state_keys: tuple[str, ...]) -> None:
-        """Go on with the history of a catalog, given by the keys of its state."""
+    def _load_history(self, state_keys: tuple[str, ...]) -> None:
+        """Load the history of a catalog, and remember the keys of its state."""
         self._state_keys = state_keys
         place = self._remembered.place(*state_keys)
         last = Urn.parse_all([place.last] if place.last else [])
         self._history = VisitHistory(Urn.parse_all(place.visited), next(iter(last), None))
 
     def action_open_last(self) -> None:
-        """Switch to the page that was open before; again, switch back."""
+        """Switch to the page that was open before; a second time, switch back."""
         urn = self._history.last(self._open_now())
         if urn is None:
             self._say("No other page was open before.")
@@ -1086,7 +1112,7 @@ class CatalogApp(App[None]):
         self._session.ask_again()
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy by a method that works here, and show which one."""
+        """Copy a text to the clipboard by a method that works here, and show which one."""
         self._copy(text)
 
     @work(group="clipboard", exclusive=True, description="copying")
@@ -1111,12 +1137,14 @@ class CatalogApp(App[None]):
             if opening == "sources":
                 self.action_sources()
             elif opening is not None:
-                self._turn_to_server(opening)
+                self._switch_server(opening)
 
         self.push_screen(screen, turn_to)
 
     @work(group="switch", exclusive=True, name=LEADING)
-    async def _turn_to_server(self, opening: "Opening") -> None:
+    async def _switch_server(self, opening: "Opening") -> None:
+        """Switch to another server once the typed text is kept: cancel all other workers, load the
+        history of the new server, and mount and fill the panes as at the start."""
         with self._session.reporting("switching to another server"):
             settings = await asyncio.to_thread(opening.server_settings)
             if not await self._finish_writing():
@@ -1127,10 +1155,10 @@ class CatalogApp(App[None]):
                     worker.cancel()
             self._watch.stop()
             await self._session.switch(opening.maker(), settings.identity)
-            self._recall(await asyncio.to_thread(config.state_keys, settings.identity))
+            self._load_history(await asyncio.to_thread(config.state_keys, settings.identity))
             self._main_screen.query_one(Header).forget()
-            await self._clear()
-            self._start()
+            await self._reset_panes()
+            self._request_first_data()
 
     def action_sources(self) -> None:
         """Show the sources of this catalog, and add one."""
@@ -1159,7 +1187,7 @@ class CatalogApp(App[None]):
         self.push_screen(LogScreen(self._session))
 
     def action_export(self) -> None:
-        """Write what is shown to a file."""
+        """Ask for a file, and write the shown table to it."""
         from explorer.tui.screens.export import ExportScreen, table_here
 
         table = table_here(self.screen)
@@ -1169,7 +1197,7 @@ class CatalogApp(App[None]):
             self.push_screen(ExportScreen(self._session, table))
 
     def action_picture(self) -> None:
-        """Write a screenshot to a file."""
+        """Take a screenshot, ask for a file, and write it there."""
         from explorer.tui.screens.export import PictureScreen
 
         picture = self.export_screenshot(title="catalog")
@@ -1177,12 +1205,12 @@ class CatalogApp(App[None]):
 
     @property
     def starts_with_last(self) -> bool:
-        """Return whether the settings say to start with what was open last."""
+        """Return whether the settings say to start with the page that was open last."""
         return self._look.settings.start == "last"
 
     def begin(self) -> None:
-        """Start without an entity or a search: with the screen of the settings, and with the
-        introduction for a new user."""
+        """Start without an entity or a search: show the folders if the settings say so, and the
+        introduction to a new user."""
         if self._look.settings.start == "browse":
             self.action_browse()
         if not self._remembered.has_seen(SEEN):
@@ -1206,7 +1234,7 @@ class CatalogApp(App[None]):
 
     @work(group="welcome", exclusive=True)
     async def _introduce(self) -> None:
-        # The search reports it where the server does not answer.
+        # No message: if the server does not answer, the search reports it.
         with self._session.reporting("opening the catalog", lambda _: True):
             info = await (await self._session.catalog()).info()
             query = self._main_screen.query_one(SearchView).query("#found")
@@ -1255,6 +1283,7 @@ class CatalogApp(App[None]):
             self.push_screen(ThemesScreen(self._look, self.theme, self._keep_theme))
 
     def _keep_theme(self, name: str) -> None:
+        """Apply a theme and remember it as the one chosen last."""
         self.theme = name
         self._remembered.set("theme", name)
         if self._look.is_theme_set:

@@ -20,7 +20,7 @@ _REFUSED = 1
 
 
 def _print_keys(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    """Print every key as the settings have it, and exit."""
+    """Print every action with its keys according to the settings, and exit."""
     if wanted:
         from explorer.tui.settings import key_lines, read_keymap, read_settings
 
@@ -155,7 +155,7 @@ def main(
 
     try:
         first = Urn.parse(urn) if urn else None
-        # Asked for before the screen is taken, where a person is to type it.
+        # Asks for a missing token, before the application takes over the screen.
         opening = Opening(url, profile, data_dir, read_only=read_only, offline=offline)
         settings = opening.server_settings()
         if settings.token.asks and not offline:
@@ -220,7 +220,7 @@ def _serve(opening: "Opening", host: str, port: int) -> None:
         click.echo(f"error: {missing}", err=True)
         sys.exit(_REFUSED)
     if opening.token is not None:
-        # It was typed here, where there is a terminal; the processes of the pages have none.
+        # The token was typed here; the processes of the pages have no terminal to ask in.
         os.environ["CATALOG_TOKEN"] = opening.token.header.partition(" ")[2]
     own = {"--serve", "--host", "--port"}
     arguments, rest = [], iter(sys.argv[1:])

@@ -38,7 +38,8 @@ class Times:
         return "UTC" if self.utc else "local time"
 
     def format(self, millis: int) -> str:
-        """Format a time given in milliseconds since the epoch; with “UTC” when the zone is UTC."""
+        """Format a time given in milliseconds since the epoch, followed by “UTC” if the zone is
+        UTC."""
         return moment(millis, utc=self.utc)
 
     def clock(self, at: datetime) -> str:
@@ -66,14 +67,13 @@ _PREVIEW_LIMIT = 1_000
 _PICTURE_MARK = "\ufe0f"
 _JOINER = "\u200d"
 _JOINED = re.compile(f"(.){_JOINER}")
-# What may be anything else in markdown than the text of a paragraph: a sign that stands for more,
-# a name with an underscore at an end, a line that is underlined, a list, code by its indent, and
-# white space that is not ours.
+# Matches text that may be more than a plain paragraph in Markdown: special characters, a name with
+# an underscore at an end, an underlined line, a list, indented code, and unusual white space.
 _MEANS_MORE = re.compile(
     r"[*`#<>\[\]|~\\]|&[#\w]|\b_|_\b|__|^[ \t]*(?:=|[-+]|\d+[.)])|^ {4}| $|[^\S \n]", re.MULTILINE
 )
 _PARTED = re.compile(r"\n *\n(?: *\n)*")
-# Tags of HTML, and what is not shown of it; what only looks like a tag stays.
+# HTML tags, and HTML content that is not shown; text that only looks like a tag stays.
 _INLINE_TAGS = re.compile(
     r"</?(?:a|abbr|b|big|cite|code|del|em|font|i|ins|kbd|label|mark|q|s|samp|small|span|strike"
     r"|strong|sub|sup|time|tt|u|var|wbr)(?:\s[^>]*)?/?(?:>|$)",
@@ -86,7 +86,7 @@ _TAGS = re.compile(
     r"|summary|svg|table|tbody|td|tfoot|th|thead|title|tr|ul|video)(?:\s[^>]*)?/?(?:>|$)",
     re.IGNORECASE | re.DOTALL,
 )
-# Markup of a line, of a table, and of words. What only looks like it stays: “-1” and “# of orders”
+# Markup of lines, tables and words. Text that only looks like markup stays: “-1” and “# of orders”
 # are no list and no heading, “open|closed” is no table, and the stars of “price * 2” and “count(*)”
 # are no emphasis.
 _LINE_MARKS = re.compile(
@@ -103,7 +103,7 @@ _CODE_OR_EMPHASIS = re.compile(
     r"|(?<![\\*])(?P<stars>\*{1,3})(?P<words>(?=[^\s*)\],.;:]).{0,300}?[^\s*])(?P=stars)(?!\*)",
     re.DOTALL,
 )
-# Of an excerpt, where the other end of the code or emphasis was cut off.
+# Markup in an excerpt whose closing half was cut off.
 _HALF_MARKS = re.compile(r"\*\*(?=\w)|(?<=\w)\*\*|`+")
 
 
@@ -114,12 +114,14 @@ def line_text(text: str | None, style: str = "", missing: str = "") -> Text:
 
 
 def line(text: str | None, limit: int = display.LINE_LIMIT) -> str:
-    """Return text of a catalog cleaned and on one line, with the width that `cell_len` counts."""
+    """Return a text of the catalog, cleaned and on one line, at most `limit` characters long;
+    `cell_len` gives its true width."""
     return _split_emoji(display.line(text, limit))
 
 
 def block(text: str | None, limit: int = display.BLOCK_LIMIT) -> str:
-    """Return text of a catalog cleaned, with its lines."""
+    """Return a text of the catalog, cleaned, with its line breaks kept, at most `limit` characters
+    long."""
     return _split_emoji(display.block(text, limit))
 
 
@@ -171,7 +173,7 @@ def _without_emphasis(text: str) -> str:
 
 
 def marked(text: Text, query: str, style: str = "bold underline") -> Text:
-    """Return the text with the words of a search highlighted."""
+    """Return the text with the words of a search in `style`."""
     words = [word for word in re.findall(r"\w+", query.lower()) if len(word) > 1]
     if words:
         text.highlight_regex("|".join(f"(?i:{re.escape(word)})" for word in words), style)
@@ -209,13 +211,13 @@ def _on_one_line(paragraph: str) -> str:
     return " ".join([line.strip(" ") for line in paragraph.strip().split("\n")])
 
 
-# Those of rich are on black, also where the screen is light.
+# Rich's own styles have a black background even on a light screen.
 _MARKDOWN_STYLES = {"markdown.code": "bold cyan", "markdown.code_block": "cyan"}
 
 
 def render_lines(rendered: RenderableType, width: int) -> list[Text]:
-    """Return the lines of what `markdown` made, at a width in cells. May be called in a thread."""
-    # Made for this alone: the screen's own console is not asked from a thread.
+    """Return the lines of a result of `markdown` at a width in cells. May be called in a thread."""
+    # A console of its own, because the screen's console must not be used from a thread.
     console = Console(
         file=StringIO(), width=width, legacy_windows=False, theme=Theme(_MARKDOWN_STYLES)
     )
@@ -234,7 +236,7 @@ def markdown(text: str | None, missing: str = _NOT_DESCRIBED) -> RenderableType:
     clean = block(text, _RENDERED_LIMIT)
     if not clean.strip():
         return Text(missing, "dim italic")
-    # Most descriptions are a few sentences, and what knows the whole of markdown is large.
+    # Most descriptions are a few sentences; the full Markdown parser is slow to import.
     if _MEANS_MORE.search(clean) is None:
         paragraphs = _PARTED.split(clean.strip())
         return Text("\n\n".join(map(_on_one_line, paragraphs)), justify="left")

@@ -81,7 +81,7 @@ class Browser:
             elif await browse_to(url):
                 self._session.say(f"Opened {url}")
             else:
-                # Copying says for itself what was done.
+                # `copy` shows its own message.
                 self._copy(url)
 
 
@@ -137,7 +137,7 @@ async def _start(url: str) -> bool:
     except webbrowser.Error:
         return False
     if isinstance(browser, webbrowser.BackgroundBrowser):
-        # What it prints must not end up on the screen.
+        # The output of the browser must not appear on the screen.
         return await _run_browser(
             [browser.name, *(part.replace("%s", url) for part in browser.args)]
         )
@@ -157,7 +157,7 @@ async def _run_browser(command: list[str]) -> bool:
     try:
         return await asyncio.wait_for(process.wait(), _BROWSER_PATIENCE_SECONDS) == 0
     except TimeoutError:
-        # It goes on beside this program, as browsers do.
+        # The browser keeps running beside this program.
         return True
 
 
@@ -213,9 +213,9 @@ def _command() -> list[str]:
 def _run_editor(app: "App[None]", command: list[str]) -> int:
     done = failed = None
     try:
-        # An exception in here would leave the application suspended.
+        # An exception in this block would leave the application suspended.
         with app.suspend():
-            # An interrupt that is meant for the editor is not one for this program.
+            # ^c is meant for the editor, and must not interrupt this program.
             before = signal.signal(signal.SIGINT, lambda *_: None)
             try:
                 done = subprocess.run(command, check=False)  # noqa: S603 - the reader's own choice
@@ -238,7 +238,7 @@ def _remove_line_end(before: str, after: str) -> str:
 
 
 MOST_SENT_BYTES: Final = 74_994
-"""Terminals ignore a longer request."""
+"""The most bytes of text in a clipboard request; terminals ignore a longer one."""
 
 _PATIENCE_SECONDS: Final = 3.0
 _COMMANDS: Final[Mapping[ClipboardMethod, tuple[str, ...]]] = {
@@ -285,7 +285,8 @@ async def copy(text: str, method: ClipboardMethod, through_terminal: Callable[[s
 def clipboard_methods(
     environment: Mapping[str, str], platform: str = sys.platform
 ) -> tuple[ClipboardMethod, ...]:
-    """Return the methods that should work here, the best first; searches for programs.
+    """Return the methods that should work here, the best first. Searches the path for clipboard
+    programs.
 
     Inside tmux, requests to the terminal are dropped unless tmux is configured to allow them, but
     tmux passes on what its own command receives. A clipboard program fills the reader's clipboard
@@ -319,7 +320,7 @@ async def _run_clipboard(method: ClipboardMethod, text: str) -> str:
     except OSError as error:
         return f"{command[0]} could not be started ({error.strerror})"
     try:
-        # Those of X11 and Wayland stay as a server of their own, without the pipe to us.
+        # The programs for X11 and Wayland keep running as servers, so they get no pipe to this one.
         await asyncio.wait_for(process.communicate(data), _PATIENCE_SECONDS)
     except TimeoutError:
         process.kill()
@@ -334,7 +335,7 @@ def _request_length(text: str) -> int:
 
 
 def _format(text: str) -> str:
-    """Return a short text itself, the length of a long one."""
+    """Return a text for a message: itself if it is short, else its length."""
     if len(text) <= 200 and text.isprintable():
         return text
     lines = text.count("\n") + 1

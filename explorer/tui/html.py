@@ -27,7 +27,7 @@ _STYLES: Final = {
     "del": "s",
     "strike": "s",
 }
-# Their content is a paragraph of its own.
+# Tags whose content is a paragraph of its own.
 _BLOCKS: Final = frozenset(
     re.findall(
         r"\w+",
@@ -68,13 +68,15 @@ _END_OF_TABLE = re.compile(r"</table\s*>", re.IGNORECASE)
 
 
 def without_html(text: str) -> list[Token]:
-    """Return the tokens of a markdown text in which HTML is replaced by what it means."""
+    """Return the tokens of a Markdown text, with HTML converted to the corresponding Markdown
+    tokens."""
     parser = MarkdownIt().enable("strikethrough").enable("table")
     tokens = parser.parse(text)
     joined = _without_empty_table_lines(text, tokens)
     if joined != text:
         tokens = parser.parse(joined)
-    # What a block was made into is parsed once: a tag alone on a line is not a block again.
+    # The converted block is parsed without HTML blocks, so that a tag alone on a line does not
+    # start one again.
     inner = MarkdownIt().enable("strikethrough").enable("table").disable("html_block")
     return list(_tokens(tokens, inner))
 
@@ -118,7 +120,7 @@ def _inline(children: Sequence[Token]) -> Iterator[Token]:
         if child.type != "html_inline":
             yield child
         elif tag is None:
-            # A comment says nothing; a declaration neither.
+            # Comments and declarations have no visible text.
             continue
         elif (name := tag["name"].lower()) not in _KNOWN:
             yield _text(child.content)
@@ -282,7 +284,7 @@ class _Blocks(HTMLParser):
         if self._rows and self._rows[-1]:
             self._rows[-1][-1] = text
         elif text:
-            # A caption, or text where none belongs.
+            # A caption, or misplaced text between cells.
             self._parts.append(text)
 
     def _end_table(self) -> None:

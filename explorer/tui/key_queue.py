@@ -1,10 +1,10 @@
-"""A queue of keys: the next key is dispatched once everything that the one before caused is done.
+"""A queue of keys: each key is dispatched once all effects of the previous key are done.
 
 A key is dispatched to the focused widget, bubbles up to the application, and often moves the focus
 by a message. Somebody who types fast, pastes or runs a script has pressed the next key by then;
-dispatched at once, it would go where the focus was. So it is held while a message of the one before
-is queued anywhere, or a worker runs whose name says that it moves the focus. Nothing runs while no
-key is held.
+dispatched at once, it would go to the old focus. So it is held while a message caused by the
+previous key is queued, or a worker runs whose name says that it moves the focus. Nothing runs while
+no key is held.
 """
 
 import asyncio
@@ -26,17 +26,17 @@ LEADING = "leading"
 """Name of workers that change the focus; key dispatch waits for them."""
 
 OPENING = "opening"
-"""Name of workers that open what the next keys are typed into, as an editor or a tab. Key dispatch
-waits for them however long they take: an import and a request end, and text must not be taken for
-commands."""
+"""Name of workers that open something that the next keys are typed into, such as an editor or a
+tab. Key dispatch waits for them without a limit: imports and requests do end, and typed text must
+not be taken for commands."""
 
 CLOSING = "closing"
-"""Name of workers that close a screen for the key that was pressed last. Key dispatch does not wait
-for them: a key that is pressed meanwhile keeps the screen open."""
+"""Name of workers that close a screen because of the last key. Key dispatch does not wait for them:
+a further key keeps the screen open."""
 
-# A key is held for so long at most. On a busy machine the dispatch of a key may take longer, so the
-# event loop has to have turned so often as well, which takes a few milliseconds with nothing else
-# to do, and is more than any dispatch takes.
+# A key is held for at most this time or this many turns of the event loop, whichever ends later: on
+# a busy machine, the dispatch of a key may take longer than the time. In an idle program the turns
+# take a few milliseconds, longer than any dispatch.
 _MAX_HELD_SECONDS = 1.0
 _TURNS = 500
 
@@ -53,16 +53,17 @@ def start_worker(
     group: str,
     exclusive: bool = False,
 ) -> Worker[object]:
-    """Run a coroutine function as a worker of a node. It is called when the worker starts: the
-    coroutine itself would never be awaited where the worker is cancelled before that."""
+    """Run a coroutine function as a worker of a node, and return the worker. The function is called
+    when the worker starts, so that a worker cancelled earlier leaves no coroutine that was never
+    awaited."""
     work: WorkType[object] = do
     return node.run_worker(work, name, group, exclusive=exclusive)
 
 
 @contextmanager
 def opening(node: DOMNode, reporting: AbstractContextManager[None]) -> Iterator[None]:
-    """Open in the block what the next keys are for. `reporting` shows errors; the keys are dropped
-    then."""
+    """Return a context that opens what the next keys are typed into. On an error, `reporting` shows
+    it, and the queued keys are dropped."""
     is_open = False
     with reporting:
         yield
@@ -76,11 +77,13 @@ class KeyDone(Message, bubble=False, verbose=True):
 
 
 class OpeningFailed(Message, bubble=False, verbose=True):
-    """Sent to the application when what the queued keys are meant for could not be opened."""
+    """Sent to the application when the screen that queued keys are meant for could not be
+    opened."""
 
 
 class KeyQueue:
-    """The keys of an application. `send` dispatches one to the widget with the focus."""
+    """The queued keys of an application. `send` dispatches an event to the widget with the
+    focus."""
 
     def __init__(self, app: App[None], send: Callable[[Event], Awaitable[None]]) -> None:
         self._app = app
@@ -94,7 +97,7 @@ class KeyQueue:
         self._sent_at = 0.0
 
     async def enqueue(self, event: Event) -> bool:
-        """Return whether an event is a key or a paste; if so, it is queued."""
+        """Queue an event if it is a key or a paste; return whether it is."""
         if not isinstance(event, Key | Paste) or event.is_forwarded:
             return False
         if time.monotonic() < self._drops_until:
@@ -103,12 +106,12 @@ class KeyQueue:
             event = Paste(event.character or "")
         self._queued.append(event)
         if self._holding is None:
-            await self._go_on()
+            await self._dispatch_ready()
         return True
 
     def note_closed(self) -> None:
-        """Note that a screen was closed. Unless a key closed it, keys that are queued and those of
-        the next second were meant for that screen and are dropped.
+        """Note that a screen was closed. Unless a key closed it, the queued keys and those of the
+        next second are dropped, because they were meant for that screen.
 
         A key closes a screen in its own handler, or within a second through a worker named
         `LEADING`, `OPENING` or `CLOSING`.
@@ -122,25 +125,26 @@ class KeyQueue:
             self.drop()
 
     def drop(self) -> None:
-        """Drop the queued keys and those of the next second: they were meant for what is not on the
-        screen."""
+        """Drop the queued keys and those of the next second, which were meant for something that is
+        not on the screen."""
         self._queued.clear()
         self._drops_until = time.monotonic() + _DROPPED_SECONDS
 
     async def put_first(self, take: Callable[[], Iterable[Event]]) -> None:
-        """Dispatch the keys that `take` returns before those that are queued; it is called once the
-        last key is done with."""
+        """Dispatch the keys returned by `take` before the queued ones. `take` is called once the
+        last key is handled."""
         self._first_keys = take
         if self._holding is None:
-            await self._go_on()
+            await self._dispatch_ready()
 
     async def on_idle(self) -> None:
         """Dispatch the next keys, once the last one is handled or timed out."""
         self._holding = None
-        await self._go_on(is_idle=True)
+        await self._dispatch_ready(is_idle=True)
 
-    async def _go_on(self, *, is_idle: bool = False) -> None:
-        """Dispatch queued keys one after another, up to one that has to be held."""
+    async def _dispatch_ready(self, *, is_idle: bool = False) -> None:
+        """Dispatch queued keys one after another, until one has to be held. `is_idle` means that
+        the last key is handled or timed out."""
         while self._queued or self._first_keys is not None:
             if not is_idle and self._is_busy():
                 self._holding = asyncio.create_task(self._hold())
@@ -155,8 +159,8 @@ class KeyQueue:
                 await self._send(self._queued.popleft())
 
     def _is_busy(self) -> bool:
-        """Return whether messages are queued for the widget that the last key went to, for the one
-        that the next would go to, or for their ancestors."""
+        """Return whether messages are queued for the widget that got the last key, for the focused
+        widget, or for an ancestor of either."""
         if self._app.message_queue_size:
             return True
         if any(self._leading()):
@@ -172,15 +176,15 @@ class KeyQueue:
         )
 
     def _leading(self) -> Iterator[Worker[object]]:
-        """Yield the workers that change the focus, but those that took too long before."""
+        """Yield the running workers that change the focus, except those that took too long
+        before."""
         for worker in self._app.workers:
             is_led = worker.name in (LEADING, OPENING) and not worker.is_finished
             if is_led and worker not in self._too_slow:
                 yield worker
 
     async def _hold(self) -> None:
-        """Wait until the last key is done with, or was waited for long enough; no longer than the
-        application runs."""
+        """Wait until the last key is handled or timed out, or the application ends."""
         deadline, turns = time.monotonic() + _MAX_HELD_SECONDS, _TURNS
         while self._app.is_running and self._is_busy():
             if any(worker.name == OPENING for worker in self._leading()):
@@ -192,7 +196,7 @@ class KeyQueue:
             await asyncio.sleep(0 if turns > 0 else _PAUSE_SECONDS)
             turns -= 1
         if self._app.is_running:
-            # A worker that takes too long holds up one key, not each of them.
+            # A worker that takes too long delays only one key.
             self._too_slow.update(self._leading())
             self._app.post_message(KeyDone())
 
@@ -200,9 +204,9 @@ class KeyQueue:
 def _types_unprintable(key: Key) -> bool:
     """Return whether a key types a character that Textual does not insert.
 
-    `Key.is_printable` is `str.isprintable`, which is false for all spaces but U+0020, such as those
-    of Japanese and French keyboards, and for joiners, as in Persian words and in emoji. A paste of
-    the character is inserted.
+    `Key.is_printable` is `str.isprintable`, which is false for all spaces but U+0020 (Japanese and
+    French keyboards have others) and for joiners (Persian words and emoji need them). Such a key is
+    sent as a paste.
     """
     typed = key.character or ""
     return len(typed) == 1 and not typed.isprintable() and category(typed) not in ("Cc", "Cs")
