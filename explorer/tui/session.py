@@ -43,12 +43,12 @@ UNDO: Final = "U undoes it."
 
 _ECHO_SECONDS = 3.0
 _FAULTS: Final = 500
-"""The lowest HTTP status that means a fault of the server."""
+"""The lowest HTTP status of a server error."""
 
 
 class RequestLog:
-    """The last requests with their answers, newest first. `count` is the number of all requests.
-    With a `file`, a thread also appends each as a line."""
+    """The last requests with their answers, newest first. `count` is the number of all requests so
+    far. With a `file`, a thread also appends each request to it as a line."""
 
     def __init__(self, file: Path | None = None) -> None:
         self.count = 0
@@ -76,11 +76,12 @@ class RequestLog:
                 self._writing = asyncio.create_task(self._write(self._file))
 
     def has_just_written(self) -> bool:
-        """Return whether a write is so recent that a change received now may be its own."""
+        """Return whether the last write is so recent that a change received now may be that
+        write."""
         return self._wrote_at is not None and time.monotonic() - self._wrote_at < _ECHO_SECONDS
 
     async def close(self) -> None:
-        """Wait until everything is written."""
+        """Wait until all requests are written to the file."""
         if self._writing is not None:
             await self._writing
 
@@ -91,7 +92,7 @@ class RequestLog:
 
     @staticmethod
     def check(file: Path) -> None:
-        """Raise `InvalidInput` where nothing can be written to a file."""
+        """Raise `InvalidInput` if the file cannot be written."""
         try:
             with file.open("a"):
                 pass
@@ -125,8 +126,8 @@ def _append(file: Path, lines: list[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The catalog to open, as named by the user; without a name, the one that `config.server`
-    finds.
+    """The catalog that the user asked to open; if the user named none, the default of
+    `config.server`.
 
     `token` replaces the stored token. With `offline` no request is sent, and the offline copy is
     shown.
@@ -151,7 +152,7 @@ class Opening:
         """Return a function that creates the client; it is called in a thread."""
 
         def make() -> "AsyncCatalog":
-            # Imported by the thread that calls this, once the first frame is drawn.
+            # Imported in the thread that calls this function, after the first frame is drawn.
             from explorer.client import AsyncCatalog
 
             return AsyncCatalog(
@@ -159,7 +160,7 @@ class Opening:
                 profile=self.profile,
                 data_dir=self.data_dir,
                 token=self.token,
-                # A profile that is read-only stays so.
+                # A read-only profile stays read-only.
                 read_only=self.read_only or None,
                 offline="only" if self.offline else "fallback",
             )
@@ -168,8 +169,8 @@ class Opening:
 
 
 Contact = Literal["opening", "ready", "kept", "silent", "refused"]
-"""The last contact with the server: no request yet; it answered; the offline copy answered; it did
-not answer; it requires a token."""
+"""The last contact with the server, in the order of the values: no request yet; the server
+answered; the offline copy answered; the server did not answer; it requires a token."""
 
 _READ_ONLY = "Nothing was written: this server is open read-only."
 
@@ -178,7 +179,7 @@ Where = Callable[[str], bool]
 
 
 class ShowMessage(Protocol):
-    """Asks to show a message on the key line."""
+    """A function that shows a message on the key line."""
 
     def __call__(self, message: str, *, error: bool = False) -> None:
         """Show a message, highlighted when it is an error."""
@@ -196,7 +197,7 @@ class ServerStatus:
 class TerminalSession:
     """The session of the application with one server at a time.
 
-    `say` shows a message, `say_at_start` one beside those that were not read yet; `on_status` is
+    `say` shows a message, `say_at_start` adds a message to those of the start; `on_status` is
     called when a request begins and when the status changes.
     """
 
@@ -218,18 +219,18 @@ class TerminalSession:
         self._numbers = 0
         self._unread: dict[Where, Callable[[], object]] = {}
         self._retried: set[Where] = set()
-        # Since the last failure that the status tells of.
+        # Both since the last failure that is shown in the status.
         self._has_asked = self._is_answered = False
         self.server = server
-        """What tells this server from others wherever something is remembered of it."""
+        """The identity of the server in everything that is remembered of it."""
         self.standing = ServerStatus()
-        # One that is still empty counts as false.
+        # Not `exchanges or RequestLog()`: an empty log is falsy.
         self.exchanges = RequestLog() if exchanges is None else exchanges
         self.say = say
         self._say_at_start = say_at_start or say
         self.times = Times()
         self.drafts: tuple[tuple[str, str | None], ...] = ()
-        """What each draft that no other program edits is of: URN, and field path or None."""
+        """The URN, and the field path or None, of each draft that no other program edits."""
         self._names: dict[Urn, str] = {}
 
     @property
@@ -238,8 +239,8 @@ class TerminalSession:
         return self._names
 
     async def read_names(self, urns: Iterable[Urn]) -> None:
-        """Read names: one request per hundred not read before. Where reading fails, no names are
-        known."""
+        """Read the names of people and services that were not read before: one request per hundred.
+        If reading fails, the names stay unknown."""
         unknown = [urn for urn in dict.fromkeys(urns) if urn not in self._names]
         if not unknown:
             return
@@ -252,7 +253,7 @@ class TerminalSession:
 
     @property
     def opened(self) -> "AsyncCatalog":
-        """Return the client, which is there once anything was read."""
+        """Return the client, which exists once something was read."""
         if self._catalog is None:
             raise RuntimeError("the client was not created")
         return self._catalog
@@ -263,7 +264,7 @@ class TerminalSession:
         async with self._opening:
             if self._catalog is None:
                 self._catalog = await asyncio.to_thread(self._open)
-                self._catalog.watch(self._note_exchange)
+                self._catalog.watch(self._log_exchange)
                 self._catalog.on_warning(self._warn)
                 await self._keep_journal(self._catalog)
             return self._catalog
@@ -275,13 +276,13 @@ class TerminalSession:
             raise Misuse("the catalog is not open")
         return self._catalog
 
-    def _note_exchange(self, exchange: "Exchange") -> None:
+    def _log_exchange(self, exchange: "Exchange") -> None:
         self.exchanges.note(exchange)
         self._has_asked = True
         status = exchange.status
         if status is None or status == HTTPStatus.UNAUTHORIZED or status >= _FAULTS:
             return
-        # `/config` is answered without a token, too.
+        # `/config` is answered even without a token, so its answer proves no access.
         is_open = exchange.path.endswith("/config")
         self._is_answered |= not (is_open and self.standing.contact == "refused")
 
@@ -296,7 +297,7 @@ class TerminalSession:
         undo: str = UNDO,
         error: bool = False,
     ) -> None:
-        """Show how the last save ended, with how to undo it, or with what was warned of it."""
+        """Show how the last save ended, with its warnings, or else with how to undo it."""
         from explorer.views.journal import saved_sentence
 
         warnings = self._catalog.save_warnings if self._catalog is not None else ()
@@ -306,7 +307,8 @@ class TerminalSession:
     def say_message(
         self, message: "Message", say: ShowMessage | None = None, undo: str = ""
     ) -> None:
-        """Show the message of a session; `undo` is how to undo what it says is saved."""
+        """Show the message of a session; `undo` says how to undo a save that the message
+        reports."""
         if message.is_saved:
             self.say_saved(message.sentence, say, undo=undo, error=message.is_error)
         else:
@@ -329,13 +331,13 @@ class TerminalSession:
             self.say(f"Changes cannot be undone: {error}", error=True)
 
     def _open(self) -> "AsyncCatalog":
-        """Create the client in a thread, and read there the files that it needs on first use."""
+        """Create the client and load the files that it needs on first use. Called in a thread."""
         catalog = self._make()
         load_registry()
         return catalog
 
     def note_drafts(self, drafts: tuple[tuple[str, str | None], ...]) -> None:
-        """Have the screens mark what has drafts."""
+        """Store which descriptions have drafts, and have the screens mark them."""
         self.drafts = drafts
         self._on_status()
 
@@ -366,7 +368,7 @@ class TerminalSession:
         self._retried.clear()
         self.drafts = ()
         self._names.clear()
-        self._stand(ServerStatus())
+        self._set_status(ServerStatus())
         if previous is not None:
             await previous.close()
 
@@ -378,11 +380,11 @@ class TerminalSession:
 
     @property
     def has_unanswered(self) -> bool:
-        """Return whether there are failed requests to retry."""
+        """Return whether there is failed work to retry."""
         return bool(self._unread)
 
     def ask_again(self) -> bool:
-        """Retry all failed requests; return whether there were any."""
+        """Retry all failed work; return whether there was any."""
         unread, self._unread = self._unread, {}
         for again in unread.values():
             again()
@@ -395,14 +397,15 @@ class TerminalSession:
         where: Where | None = None,
         again: Callable[[], object] | None = None,
     ) -> Iterator[None]:
-        """Show errors of the block as one sentence and continue; `doing` says what was being done.
+        """Return a context that shows an error of its block as one sentence and goes on; `doing`
+        names the work in that sentence.
 
         `where` shows the sentence in place of the content; if it is visible there, no message is
         shown elsewhere. `again` repeats the work: on request, and when a server that did not answer
         is reachable again.
 
-        Every worker runs in this block: the message of a `CatalogError` is shown, the traceback of
-        any other exception goes to the log file, which the sentence names.
+        Every worker runs in such a context: the message of a `CatalogError` is shown, the traceback
+        of any other exception goes to the log file, which the sentence names.
         """
         number = self._numbers = self._numbers + 1
         self._started_at[number] = time.monotonic()
@@ -412,12 +415,12 @@ class TerminalSession:
             if where is not None:
                 self._unread.pop(where, None)
                 self._retried.discard(where)
-            self._stand(self._status_of_answers())
+            self._set_status(self._status_of_answers())
         except Superseded:
-            # What took its place is reported.
+            # The newer request reports its own errors.
             pass
         except CatalogError as error:
-            self._stand(self._status_after(error))
+            self._set_status(self._status_after(error))
             self._note_failure(sentence_of(error), where, again)
         except Exception:
             trace = _keep_trace(doing)
@@ -427,8 +430,8 @@ class TerminalSession:
             self._on_status()
 
     def _status_of_answers(self) -> ServerStatus:
-        """Return the status according to the answers since the last failure; without any, the
-        current one."""
+        """Return the status according to the answers since the last failure; without an answer, the
+        current status."""
         as_of = None if self._catalog is None else self._catalog.as_of
         if as_of is not None and (self._has_asked or self._is_offline):
             return ServerStatus("kept", as_of)
@@ -437,6 +440,7 @@ class TerminalSession:
     def _note_failure(
         self, sentence: str, where: Where | None, again: Callable[[], object] | None
     ) -> None:
+        """Show a failure at its place, else on the key line; remember how to retry it."""
         can_try_again = again is not None and not self._is_offline
         is_told = where is not None and where(
             f"{sentence} r tries again." if can_try_again else sentence
@@ -451,6 +455,7 @@ class TerminalSession:
         return self._catalog is not None and self._catalog.is_offline
 
     def _status_after(self, error: CatalogError) -> ServerStatus:
+        """Return the status after an error."""
         if isinstance(error, Unreachable) and self._is_offline:
             # No request was sent, so the server is not silent.
             return ServerStatus("kept", self._catalog.as_of if self._catalog else None)
@@ -462,13 +467,14 @@ class TerminalSession:
 
     def note_contact(self, error: CatalogError | None) -> None:
         """Update the status from the change stream: `error` if it cannot be opened, None if it is
-        open. A status other than silence or an answer stays."""
+        open. Only the statuses “silent” and “ready” are changed."""
         if error is not None and self.standing.contact == "ready":
-            self._stand(self._status_after(error))
+            self._set_status(self._status_after(error))
         elif error is None and self.standing.contact == "silent":
-            self._stand(ServerStatus("ready"))
+            self._set_status(ServerStatus("ready"))
 
-    def _stand(self, standing: ServerStatus) -> None:
+    def _set_status(self, standing: ServerStatus) -> None:
+        """Set the status; when the server is reachable again, retry failed work once."""
         before, self.standing = self.standing, standing
         if standing is not before and standing.contact not in ("ready", "kept"):
             self._has_asked = self._is_answered = False
@@ -476,7 +482,7 @@ class TerminalSession:
             return
         self._on_status()
         if standing.contact == "ready" and before.contact in ("silent", "refused", "kept"):
-            # By itself once only: what fails again waits until the reader asks for it.
+            # Failed work is retried automatically only once, then on request.
             due = [where for where in self._unread if where not in self._retried]
             self._retried.update(due)
             for where in due:
@@ -496,7 +502,7 @@ def sentence_of(error: CatalogError) -> str:
         message = f"The server at {message}"
     first = message.partition(" ")[0]
     if first.rstrip(",:;").replace("-", "").isalpha():
-        # Names of files and URNs stay as they are.
+        # Only a word is capitalized, not a file name or a URN.
         message = f"{message[0].upper()}{message[1:]}"
     return f"{message}{'' if message[-1] in '.?!)…”' else '.'}"
 
@@ -516,12 +522,12 @@ def _keep_trace(doing: str) -> str:
 
 
 Changes = Mapping[Urn, tuple["ChangeEvent", ...]]
-"""Changes that are reported together: those of each entity, in the order of the log."""
+"""Changes that are reported together: by entity, in the order of the log."""
 
 
 @runtime_checkable
 class ChangeListener(Protocol):
-    """A screen that shows what others have changed."""
+    """A screen that reacts to changes by others."""
 
     def apply_changes(self, changes: Changes) -> None:
         """Update what is shown after changes."""
@@ -535,7 +541,7 @@ _GONE_SECONDS = 1.0
 # The pause before following again a server that was silent for longer than the client waits.
 _AWAY_SECONDS = 15.0
 
-# Who writes without having signed in.
+# The actor of writes without a signed-in user.
 _NOBODY = "unknown"
 
 _WORDS = {
@@ -551,16 +557,16 @@ _WORDS = {
 }
 
 
-# The aspects that place an entity in the folders, or take it out.
+# The aspects that decide where in the folders an entity is shown.
 _FOLDER_ASPECTS = frozenset({"browsePaths", "browsePathsV2", "container", "status"})
 
 
 class ChangeWatch:
     """Follows the change log of the session's server and passes changes to `changed`, on its own
-    loop; calls `missed` where changes were lost, after which anything shown may be outdated.
+    loop; calls `missed` after lost changes, when anything shown may be outdated.
 
-    A server without a change log is not followed. A lost connection is opened again, without a
-    message, as every request reports its own errors; the status of the session tells of it.
+    A server without a change log is not followed. A lost connection is opened again without a
+    message, because every request reports its own errors; the status of the session shows it.
     """
 
     def __init__(
@@ -602,7 +608,7 @@ class ChangeWatch:
             self._session.note_contact(error)
 
     async def _follow_until_lost(self, catalog: "AsyncCatalog") -> None:
-        """Follow the log until it cannot be followed, and wait for the moment to try again."""
+        """Follow the log until the connection is lost, then wait until it is time to try again."""
         try:
             if self._after is None:
                 self._after = (await catalog.changes(limit=0)).head
@@ -618,30 +624,31 @@ class ChangeWatch:
     def _note_contact(self, error: Unreachable | None) -> None:
         is_back, self._is_lost = self._is_lost and error is None, error is not None
         if is_back and self._session.standing.contact == "kept":
-            # What is shown may be of the offline copy. The answers tell of the server.
+            # The shown data may come from the offline copy, so all of it is read again; the answers
+            # update the status.
             self._missed()
         else:
             self._session.note_contact(error)
 
     async def _follow(self, catalog: "AsyncCatalog", after: int) -> None:
         loop = asyncio.get_running_loop()
-        telling: asyncio.TimerHandle | None = None
+        report_timer: asyncio.TimerHandle | None = None
         try:
             async for change in catalog.follow(after, on_contact=self._note_contact):
                 self._after = change.offset
                 if not self._pending:
-                    telling = loop.call_later(_TOGETHER_SECONDS, self._report)
+                    report_timer = loop.call_later(_TOGETHER_SECONDS, self._report)
                 self._pending.setdefault(change.urn, []).append(change)
         finally:
-            if telling is not None:
-                telling.cancel()
+            if report_timer is not None:
+                report_timer.cancel()
 
     def _report(self) -> None:
-        heard, self._pending = self._pending, {}
-        if not heard:
-            # It was stopped meanwhile.
+        changes_by_urn, self._pending = self._pending, {}
+        if not changes_by_urn:
+            # `stop` has cleared the pending changes.
             return
-        self._changed({urn: tuple(changes) for urn, changes in heard.items()})
+        self._changed({urn: tuple(changes) for urn, changes in changes_by_urn.items()})
 
 
 def moves_entity(change: "ChangeEvent") -> bool:
@@ -650,14 +657,14 @@ def moves_entity(change: "ChangeEvent") -> bool:
 
 
 def change_sentence(changes: tuple["ChangeEvent", ...]) -> str:
-    """Return a sentence, without a full stop, on what was changed and by whom."""
+    """Return a sentence, without a full stop, that says what was changed and by whom."""
     names = dict.fromkeys(Urn.label(change.actor) for change in changes)
     people = ", ".join("somebody" if name == _NOBODY else name for name in names)
-    aspects = ", ".join(dict.fromkeys(_what(change.aspect) for change in changes))
+    aspects = ", ".join(dict.fromkeys(_aspect_words(change.aspect) for change in changes))
     return f"{aspects[:1].upper()}{aspects[1:]} updated by {people}"
 
 
-def _what(aspect: str) -> str:
+def _aspect_words(aspect: str) -> str:
     if aspect in _WORDS:
         return _WORDS[aspect]
     is_text = aspect.startswith("editable") and aspect.endswith("Properties")

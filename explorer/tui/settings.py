@@ -58,23 +58,25 @@ _WIDE: Final = 18
 
 
 class Keymap:
-    """The keys of every action: those it is declared with, or those the reader has set."""
+    """The keys of every action: those of the settings, else those that the action is declared
+    with."""
 
     def __init__(self, wishes: Mapping[str, tuple[str, ...]] | None = None) -> None:
-        self._wishes = dict(wishes or {})
+        self._chosen_keys = dict(wishes or {})
 
     def keys_of(self, action: Action) -> tuple[str, ...]:
-        """Return the keys of an action; the first is the one shown."""
-        return self._wishes.get(action.id, action.keys)
+        """Return the keys of an action; the first is shown to the user."""
+        return self._chosen_keys.get(action.id, action.keys)
 
     def shown(self, action: Action) -> str:
-        """Return the key that is shown for an action where there is room for one."""
-        keys = self._wishes.get(action.id)
+        """Return the one key that is shown for an action if there is no room for more."""
+        keys = self._chosen_keys.get(action.id)
         return readable(keys[0]) if keys else action.key
 
     def bindings(self) -> dict[str, str]:
-        """Return the keys of the settings by the ID of their action, in Textual's form."""
-        return {name: ",".join(keys) for name, keys in self._wishes.items()}
+        """Return the keys of the settings by the ID of their action, joined by commas as Textual
+        expects."""
+        return {name: ",".join(keys) for name, keys in self._chosen_keys.items()}
 
 
 def read_keymap(
@@ -83,10 +85,10 @@ def read_keymap(
     """Return the keymap of the settings, and one sentence for every entry that was rejected: an
     unknown action, an invalid key, or a key that another action has.
 
-    `place` returns the file and line of an action.
+    `place` returns the file and line where the settings name an action.
     """
     actions = {action.id: action for action in ACTIONS}
-    granted: dict[str, tuple[str, ...]] = {}
+    keys_by_id: dict[str, tuple[str, ...]] = {}
     problems = []
     for name, text in wishes.items():
         keys = tuple(_textual_key(key.strip()) for key in text.split(",") if key.strip())
@@ -94,17 +96,17 @@ def read_keymap(
         if problem:
             problems.append(f"{place(name)}: {problem}")
         else:
-            granted[name] = keys
-    for name in list(granted):
-        rival = _rival(actions[name], granted)
+            keys_by_id[name] = keys
+    for name in list(keys_by_id):
+        rival = _find_rival(actions[name], keys_by_id)
         if rival is not None:
-            key = next(key for key in granted[name] if key in _keys(rival, granted))
+            key = next(key for key in keys_by_id[name] if key in _keys(rival, keys_by_id))
             problems.append(
                 f"{place(name)}: {readable(key)} is already the key of {rival.id}; "
                 "give that another key too"
             )
-            del granted[name]
-    return Keymap(granted), tuple(problems)
+            del keys_by_id[name]
+    return Keymap(keys_by_id), tuple(problems)
 
 
 def key_lines(keymap: Keymap) -> Iterator[str]:
@@ -118,15 +120,16 @@ def key_lines(keymap: Keymap) -> Iterator[str]:
         yield ""
 
 
-def _keys(action: Action, granted: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    return granted.get(action.id, action.keys)
+def _keys(action: Action, keys_by_id: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the keys of an action: those of the settings, else the declared ones."""
+    return keys_by_id.get(action.id, action.keys)
 
 
-def _rival(action: Action, granted: Mapping[str, tuple[str, ...]]) -> Action | None:
+def _find_rival(action: Action, keys_by_id: Mapping[str, tuple[str, ...]]) -> Action | None:
     """Return another action of the same scope with one of the keys."""
-    wished = set(granted[action.id])
+    wished = set(keys_by_id[action.id])
     for rival in actions_of(action.scope):
-        if rival.id != action.id and wished & set(_keys(rival, granted)):
+        if rival.id != action.id and wished & set(_keys(rival, keys_by_id)):
             return rival
     return None
 
@@ -141,7 +144,7 @@ def _unknown(name: str, actions: Mapping[str, Action]) -> str | None:
 
 
 def _unusable(keys: tuple[str, ...], text: str) -> str | None:
-    """Return what is wrong with keys, None if nothing is."""
+    """Return what is wrong with the keys of an action, None if nothing is."""
     if not keys:
         return f"“{text}” contains no key"
     for key in keys:
@@ -165,7 +168,7 @@ def _is_key(key: str) -> bool:
     )
 
 
-# Textual's names of the characters that have one.
+# Characters that Textual calls by a name.
 _CHARACTERS: Final = {
     " ": "space",
     "!": "exclamation_mark",
@@ -213,14 +216,15 @@ Start = Literal["find", "browse", "last"]
 ClipboardMethod = Literal[
     "auto", "terminal", "tmux", "wl-copy", "xclip", "xsel", "pbcopy", "clip.exe", "none"
 ]
-"""`terminal` asks the terminal itself (OSC 52), `auto` takes the first that should work here."""
+"""`terminal` sends the text to the terminal itself (OSC 52), `auto` takes the first method that
+should work here."""
 Zone = Literal["local", "utc"]
 Said = msgspec.Meta
 
 
 class Settings(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
-    """The settings. The description of each is part of its type; keys and themes are validated
-    where they are used."""
+    """The settings. The description of each setting is part of its type; keys and themes are
+    validated where they are used."""
 
     theme: Annotated[
         str,
@@ -270,7 +274,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class SettingsRead:
-    """The settings of the file, and one sentence for everything in it that could not be used."""
+    """The settings of the file, and one sentence for each of its entries that could not be used."""
 
     settings: Settings = field(default_factory=Settings)
     problems: tuple[str, ...] = ()
@@ -309,7 +313,8 @@ def read_settings() -> SettingsRead:
 
 
 def list_settings(settings: Settings) -> Iterator[Setting]:
-    """Return every setting with its value, in the order of declaration; for tables their size."""
+    """Yield every setting with its value, in the order of declaration; the value of a table is its
+    size."""
     for name, hint in _hints().items():
         value = getattr(settings, name)
         value_text = f"{len(value)} set" if isinstance(value, dict) else _toml(value)
@@ -396,7 +401,7 @@ class Appearance:
         self.problems: tuple[str, ...] = (*problems, *theme_problems, *key_problems)
 
     def first(self, chosen: str | None) -> str:
-        """Return the theme to start with; `chosen` is the one chosen last."""
+        """Return the name of the theme to start with; `chosen` is the theme chosen last."""
         if is_without_colour():
             return SIXTEEN
         last_theme = chosen if chosen in self.themes else ""

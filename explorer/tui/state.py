@@ -29,19 +29,19 @@ class ServerState(msgspec.Struct, frozen=True):
 class _SavedState(msgspec.Struct, frozen=True):
     settings: dict[str, Setting] = {}
     servers: dict[str, ServerState] = {}
-    """By what names a catalog, the one used last at the end."""
+    """By the state key of a catalog, the catalog used last at the end."""
 
 
 _StateChange = Callable[[_SavedState], _SavedState]
 
 
 class TerminalState:
-    """The remembered state. Reading is from memory; changes apply at once and are written
-    atomically by a thread.
+    """The remembered state. It is read from memory; a change applies at once, and a thread writes
+    it atomically.
 
-    Of two programs that run side by side, neither reverts changes of the other: each merges its own
-    changes into the current file. Changes that cannot be written last until the program ends.
-    Without a `path` nothing is read or written.
+    Two programs that run side by side do not revert each other's changes: each merges its own
+    changes into the current file. Changes that cannot be written are kept in memory. Without a
+    `path` nothing is read or written.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -78,11 +78,11 @@ class TerminalState:
             self._change(lambda stored: _with_setting(stored, name, value))
 
     def has_seen(self, what: str) -> bool:
-        """Return whether something that is shown once was shown."""
+        """Return whether something that is shown only once, named by `what`, was shown."""
         return self.setting(f"seen.{what}") is True
 
     def note_seen(self, what: str) -> None:
-        """Record that something that is shown once was shown."""
+        """Record that something that is shown only once, named by `what`, was shown."""
         self.set(f"seen.{what}", value=True)
 
     def place(self, *keys: str) -> ServerState:
@@ -96,7 +96,7 @@ class TerminalState:
             self._change(lambda stored: _with_place(stored, key, place))
 
     async def close(self) -> None:
-        """Wait until everything is written."""
+        """Wait until all changes are written."""
         if self._writing is not None:
             await self._writing
 
@@ -121,7 +121,7 @@ def _read(path: Path | None) -> _SavedState:
         text = None if path is None else read_private(path, secret=False)
         return msgspec.json.decode(text, type=_SavedState) if text else _SavedState()
     except (Unusable, msgspec.DecodeError):
-        # The loss of this file loses nobody's work.
+        # Nobody's work is lost with this file.
         return _SavedState()
 
 
@@ -155,7 +155,8 @@ _PLACES_KEPT: Final = 200
 
 
 class VisitHistory:
-    """The entities visited, and the search among them, where every run begins.
+    """The visited entities in order, and the search among them (as None). Every run begins at the
+    search.
 
     `before` were visited in an earlier run, oldest first: they come before this run's search.
     """
@@ -169,7 +170,7 @@ class VisitHistory:
 
     @property
     def visited(self) -> tuple[Urn, ...]:
-        """Return every entity that back and forward lead to, oldest first, none twice in a row."""
+        """Return every entity of the history, oldest first, without repetitions in a row."""
         entities = [place for place in self._places if place is not None]
         return tuple(urn for urn, _ in groupby(entities))
 
@@ -183,7 +184,7 @@ class VisitHistory:
         return self._here or self._last
 
     def visit(self, urn: Urn) -> None:
-        """Add an entity, and drop the entries that forward would lead to."""
+        """Add an entity after the current one, and drop the later entries."""
         self._note(urn)
         if self._places[self._at] != urn:
             self._places = [*self._places[: self._at + 1], urn][-_PLACES_KEPT:]
@@ -194,21 +195,24 @@ class VisitHistory:
         search, the first step back returns to that entity."""
         if not (from_search and self._places[self._at] is not None):
             self._at = max(self._at - 1, 0)
-        return self._stand()
+        return self._note_current()
 
     def forward(self) -> Urn | None:
-        """Go forward and return the entity, the last one again at the end; None for the search."""
+        """Go forward and return the entity, None for the search. At the end, return the last place
+        again."""
         self._at = min(self._at + 1, len(self._places) - 1)
-        return self._stand()
+        return self._note_current()
 
     def last(self, open_now: Urn | None) -> Urn | None:
-        """Return the entity that was open last, or the one before it if that is `open_now`."""
+        """Visit and return the entity that was open last, or the one before it if the last one is
+        `open_now`. Return None if there is none."""
         urn = self._last if self.here == open_now else self.here
         if urn is not None:
             self.visit(urn)
         return urn
 
-    def _stand(self) -> Urn | None:
+    def _note_current(self) -> Urn | None:
+        """Return the current place, and record it as opened last if it is an entity."""
         place = self._places[self._at]
         if place is not None:
             self._note(place)

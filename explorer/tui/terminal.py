@@ -37,7 +37,7 @@ class TerminalDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if self._file is not None:
             self._file = cast("TextIOWrapper", _Outliving(self._file))
-        # Closing a window sends SIGHUP, but not to every program in it.
+        # Closing a window sends SIGHUP, but not to every program in the window.
         Thread(target=self._watch, daemon=True, name="terminal-watch").start()
 
     def _watch(self) -> None:
@@ -55,7 +55,8 @@ class _Outliving:
         self._terminal = terminal
 
     def write(self, text: str) -> int:
-        """Write a text, beginning in the default style: another program may have left its own."""
+        """Write a text, beginning in the default style, because another program may have left a
+        different one."""
         with suppress(OSError):
             self._terminal.write(f"{_DEFAULT_STYLE}{text}")
         return len(text)

@@ -101,8 +101,8 @@ _CONTRAST: Final = Theme(
         "input-cursor-foreground": "#000000",
     },
 )
-# The eight colours of Okabe and Ito, which people with any of the usual kinds of colour vision
-# tell apart.
+# The eight colours of Okabe and Ito, which can be told apart with any common form of colour
+# blindness.
 _COLOUR_BLIND: Final = Theme(
     name="colour-blind",
     primary="#56b4e9",
@@ -165,7 +165,7 @@ _SIXTEEN: Final = Theme(
 )
 _BUILT_IN: Final = (_DARK, _LIGHT, _CONTRAST, _COLOUR_BLIND, _SIXTEEN)
 
-# What `red` and `green` in a line become where colours are looked up in a table.
+# The RGB colours of the ANSI names, such as `red` and `green`, in the themes below.
 _OKABE_ITO: Final = TerminalTheme(
     (22, 24, 27),
     (226, 226, 222),
@@ -213,10 +213,10 @@ ANSI_COLOURS: Final[Mapping[str, TerminalTheme]] = {
     "colour-blind": _OKABE_ITO,
     "light": _ON_LIGHT,
 }
-"""What the names of ANSI colours stand for, by the name of a theme; those not named here have the
-terminal's."""
+"""The RGB colours of the ANSI colour names, by the name of a theme. Other themes use those of the
+terminal."""
 
-# Where shades of a colour cannot be counted on, reverse, underline and bold say what they say.
+# Styles for terminals without reliable shades: reverse, underline and bold replace them.
 ATTRIBUTES: Final = """
 Screen.-over { background: $background 60%; }
 Screen.-clear { background: transparent; }
@@ -281,7 +281,7 @@ class FaintFilter(LineFilter):
 
 def is_without_colour() -> bool:
     """Return whether NO_COLOR is set."""
-    # As Textual reads it.
+    # An empty value counts too, as in Textual.
     return "NO_COLOR" in os.environ
 
 
@@ -293,9 +293,9 @@ def themes() -> dict[str, Theme]:
 def own_themes(
     tables: Mapping[str, Mapping[str, str]], place: Callable[[str], str]
 ) -> tuple[dict[str, Theme], tuple[str, ...]]:
-    """Return the themes of the settings by name, and one sentence for everything in them that
-    cannot be used. Each is its base theme with other colours; `place` returns the file and line of
-    a theme."""
+    """Return the themes of the settings by name, and one sentence for each of their entries that
+    cannot be used. Each theme is its base theme with other colours; `place` returns the file and
+    line of a theme."""
     themes_by_name: dict[str, Theme] = {}
     problems: list[str] = []
     for name, table in tables.items():

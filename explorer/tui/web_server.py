@@ -18,7 +18,7 @@ from aiohttp import web
 from textual_serve.server import Server, to_int
 
 _FONT: Final = "RobotoMono-VariableFont_wght.ttf"
-# Styles and a script stand within the page itself.
+# The page has inline styles and an inline script.
 _RULES: Final = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
     "font-src 'self'; img-src 'self' data:; connect-src 'self' ws: wss:; "
@@ -30,7 +30,8 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class CatalogServer(Server):
-    """Serves the terminal started with `arguments` to everyone who has the key in its address.
+    """Serves the terminal application, started with `arguments`, to everyone who knows the address
+    with its secret key.
 
     Pages of other sites have no access: the key is in a cookie that they do not send, and their
     WebSocket requests are rejected.
@@ -40,8 +41,8 @@ class CatalogServer(Server):
         command = shlex.join([sys.executable, "-m", "explorer.tui", *arguments])
         super().__init__(command, host=host, port=port, title="catalog")
         self._key = secrets.token_urlsafe(24)
-        # Browsers send a cookie to every port of a host: named alike, those of two terminals on
-        # two ports would replace each other.
+        # Browsers share cookies between all ports of a host, so the port is part of the name: two
+        # terminals would otherwise overwrite each other's key.
         self._cookie = f"catalog-key-{port}"
 
     @property
@@ -51,7 +52,7 @@ class CatalogServer(Server):
         return f"http://{host}:{self.port}/?key={self._key}"
 
     def run(self) -> None:
-        """Serve until interrupted; raises `OSError` where the port cannot be opened."""
+        """Serve until interrupted. Raise `OSError` if the port cannot be opened."""
         # The address is printed once the port is open.
         web.run_app(
             self._make_app(), host=self.host, port=self.port, print=lambda *_: self._print_address()
@@ -66,7 +67,7 @@ class CatalogServer(Server):
         """Print the address once the port is open."""
 
     def _print_address(self) -> None:
-        """Print the address, and who can use it."""
+        """Print the address, and a note on who can use it."""
         click.echo(f"The catalog is open in a browser at\n\n  {self.address}\n")
         click.echo("Anyone with this address has your permissions, including write access.")
         if self.host not in ("127.0.0.1", "::1", "localhost"):
@@ -95,12 +96,12 @@ class CatalogServer(Server):
         return hmac.compare_digest(key.encode(errors="replace"), self._key.encode())
 
     async def handle_index(self, request: web.Request) -> web.Response:
-        """Return the page with all its addresses on this server."""
+        """Return the page, with all of its links pointing to this server."""
         statics = request.app.router["static"].url_for(filename="/")
         context = {
             "font_size": to_int(request.query.get("fontsize", "16"), 16),
-            # Seen from where the browser found the page.
-            "app_websocket_url": f"{_line_of(request)}{request.app.router['websocket'].url_for()}",
+            # Relative to the host and scheme under which the browser found the page.
+            "app_websocket_url": f"{_ws_base(request)}{request.app.router['websocket'].url_for()}",
             "config": {"static": {"url": f"{str(statics).rstrip('/')}/"}},
             "application": {"name": self.title},
         }
@@ -114,7 +115,7 @@ class CatalogServer(Server):
         return answer
 
 
-def _line_of(request: web.Request) -> str:
+def _ws_base(request: web.Request) -> str:
     """Return the scheme and host of the page's WebSocket."""
     return f"{'wss' if request.scheme == 'https' else 'ws'}://{request.host}"
 

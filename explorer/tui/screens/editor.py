@@ -1,7 +1,7 @@
-"""The editor of descriptions, one after another through the columns of a dataset: the text, beside
-it its rendered preview, below it texts to take from other columns; its dialogs: the changes of a
-save, and a conflict with a text that somebody else saved; and what opens it, the drafts and the
-links of an entity, and shows what was changed."""
+"""The editor of descriptions, which goes through the columns of a dataset: the text, its rendered
+preview beside it, and texts of other columns below it; its dialogs: the difference before a save,
+and a conflict with a text that somebody else saved; and the launcher that opens the editor, the
+drafts and the links of an entity, and reports saves."""
 
 import asyncio
 import textwrap
@@ -71,8 +71,8 @@ if TYPE_CHECKING:
 def editor_heading(
     target: DescriptionTarget, place: str, draft: str, *, read_only: bool, width: int
 ) -> Text:
-    """A line of at most `width` cells: the names, the `place` among the columns, what is to be said
-    of the draft. Where it is too long, the name of the entity is cut first, then that of the
+    """Return the title in at most `width` cells: the names, the `place` among the columns, and the
+    state of the draft. If it is too long, the name of the entity is cut first, then the name of the
     column, each to no less than `_NAME_CELLS`; then the end of the place, and of the line."""
     names = [line_text(target.name), line_text(target.column, "bold")]
     texts = [Text(place, "dim"), Text(draft, "italic dim")]
@@ -97,9 +97,9 @@ _NAME_CELLS = 16
 _PAUSE_SECONDS = 0.3
 _LONGEST_SECONDS = 3.0
 _TURN_SECONDS = 0.01
-# The screen is painted once with the text and its draft, and without where that takes longer.
+# The first painting waits at most this long for the draft, so that text and draft appear together.
 _UNPAINTED_SECONDS = 0.1
-# Below so many lines the text has all of them.
+# On a lower screen, no lines of facts are shown above the text.
 _LOW = 16
 _NOBODY = "unknown"
 _OF_A_TEXT = frozenset({"compare", "edit_outside", "look", "discard", "take", "draft"})
@@ -107,44 +107,45 @@ _OF_A_TEXT = frozenset({"compare", "edit_outside", "look", "discard", "take", "d
 
 @dataclass(frozen=True, slots=True)
 class EditorOutcome:
-    """How the editor was closed: at which text of which entity, with the message to show."""
+    """The result of closing the editor: the entity and column whose text was open, and the message
+    to show."""
 
     urn: Urn
     path: str | None
     message: str = ""
     error: bool = False
     is_newer: bool = False
-    """Whether the server holds something newer than what was read, and was not saved here."""
+    """Whether the server has a newer text that was not saved by this program."""
 
 
 @dataclass(slots=True, eq=False)
 class _Opening:
-    """What is special about the text in the editor since it was opened."""
+    """The state of the open text that belongs to the screen alone."""
 
     key: Key
     failure: Failure | None = None
-    """Why it could not be saved, as far as that is shown."""
+    """The failure of a save that is shown."""
     is_unseen: bool = False
-    """A draft was found while keys waited, so that nobody has seen it."""
+    """Whether a draft was found while keys were queued, so that the user has not seen it."""
     is_asking: bool = False
     """Whether texts of other columns are still being looked for."""
 
 
-# One thread for all: a long text takes it a while, and of two texts the later is shown last.
+# One thread for all texts, because rendering takes long, and the newest text must be shown last.
 _RENDERER = ThreadPoolExecutor(1, "preview")
 
 
 class Preview(TextRows, can_focus=False):
     """Rendered Markdown, cut to a length that renders quickly."""
 
-    # A scroll bar that appears with the text must not take room from lines that are rendered.
+    # Keep room for the scroll bar, so that it does not narrow lines that are already rendered.
     DEFAULT_CSS = "Preview { scrollbar-gutter: stable; }"
 
     def __init__(self) -> None:
         super().__init__()
         self._lines: Sequence[Text] = ()
         self._text: str | None = None
-        # The text and the width that were asked for last, and their lines when they are rendered.
+        # The text and the width requested last, and the future of their rendered lines.
         self._wanted: tuple[str, int] | None = None
         self._rendering: asyncio.Future[list[Text] | None] | None = None
         self._share = 1.0
@@ -168,11 +169,12 @@ class Preview(TextRows, can_focus=False):
             self.follow(self._share)
 
     def _lines_of(self, request: tuple[str, int]) -> list[Text] | None:
-        """The lines of a text at a width, unless another was asked for meanwhile."""
+        """Return the rendered lines of a text at a width; None if another request came
+        meanwhile."""
         return _render_lines(*request) if request is self._wanted else None
 
     def follow(self, share: float) -> None:
-        """Show the part that lies so far down in the text, 0 its top and 1 its end."""
+        """Scroll to the part at `share` of the text: 0 is its start, 1 its end."""
         self._share = share
         room = self.scrollable_content_region.height
         top = round(share * self.count - room / 2)
@@ -207,8 +209,8 @@ Origin = Literal["upstream", "same name"]
 
 @dataclass(frozen=True, slots=True)
 class DescriptionSuggestion:
-    """A text of another column, exactly as stored, with its datasets and the reason why it is
-    suggested."""
+    """The text of another column, exactly as stored, with its datasets and the reason for
+    suggesting it."""
 
     text: str
     origin: Origin
@@ -218,8 +220,9 @@ class DescriptionSuggestion:
 async def suggestions(
     catalog: "AsyncCatalog", entity: "Entity", path: str
 ) -> tuple[DescriptionSuggestion, ...]:
-    """Return at most three texts: of the columns that this one is derived from, then of columns
-    with the same name, most frequent first. Two requests for a schema of any size."""
+    """Return at most three texts for the column at `path`: texts of the columns that it is derived
+    from, then of columns with the same name, the most frequent first. Two requests for a schema of
+    any size."""
     name = FieldPath(path).name
     sources = dict(_sources(entity, path))
     called_so = Filter(((Criterion("fieldPaths", (name,), "CONTAIN"),),))
@@ -250,7 +253,7 @@ async def suggestions(
 
 
 def _sources(entity: "Entity", path: str) -> Iterator[tuple[Urn, frozenset[str]]]:
-    """Return the upstream datasets, each with the columns that this one is derived from, if
+    """Yield the upstream datasets of a column, each with the columns that it is derived from, if
     known."""
     lineage = entity.raw("upstreamLineage") or {}
     columns: dict[Urn, set[str]] = {}
@@ -292,9 +295,10 @@ class _Offer:
 
 
 class SuggestionsPane(Widget):
-    """The ingested text, texts of similar columns, and the text that somebody else saved: a line
-    each, with the key that uses it. The first key always uses the ingested text. Others are only
-    added at the end, so that a key keeps its meaning until another description is opened."""
+    """A list of texts to use: the ingested text, texts of similar columns, and the text that
+    somebody else saved, each on a line with its key. The first key always uses the ingested text.
+    Texts are only added at the end, so that keys keep their meaning until another description is
+    opened."""
 
     DEFAULT_CSS = """
     SuggestionsPane { height: auto; max-height: 30%; padding: 0 1; color: $text-muted; }
@@ -307,7 +311,8 @@ class SuggestionsPane(Widget):
         self._keys = {action.name: action.key for action in actions_of("editor")}
 
     def show_target(self, target: DescriptionTarget, note: str = "") -> None:
-        """Start with the ingested text; `note` is a remark on the edited one."""
+        """Show only the ingested text of a description, and a remark (`note`) on the edited
+        text."""
         is_ingested = bool(target.ingested.strip())
         offers = [_Offer(target.ingested, "ingested") if is_ingested else None]
         if (offers, note) != (self._offers, self._note):
@@ -315,13 +320,13 @@ class SuggestionsPane(Widget):
             self.refresh(layout=True)
 
     def show_note(self, note: str) -> None:
-        """Show another remark on the edited text, or none."""
+        """Replace the remark on the edited text; an empty one removes it."""
         if note != self._note:
             self._note = note
             self.refresh(layout=True)
 
     def add(self, texts: Sequence[DescriptionSuggestion]) -> None:
-        """Add the texts of other columns."""
+        """Add texts of other columns, except those that are listed already."""
         for suggestion in texts:
             if all(offer is None or suggestion.text != offer.text for offer in self._offers):
                 more = (
@@ -333,14 +338,15 @@ class SuggestionsPane(Widget):
         self.refresh(layout=True)
 
     def add_theirs(self, text: str, by: str) -> None:
-        """Add the text that somebody else saved; `by` says who and when, if known."""
+        """Add the text that somebody else saved, or replace an earlier one; `by` says who saved it
+        and when, if known."""
         self._offers = [offer for offer in self._offers if offer is None or not offer.is_theirs]
         self._offers.append(_Offer(text, f"saved by {by or 'somebody else'}", is_theirs=True))
         self.refresh(layout=True)
 
     def add_drafted(self, text: str) -> str:
-        """Add the text of the drafting command, or replace its last one; return the key that uses
-        it. A text that is listed already is not added again."""
+        """Add the text of the drafting command, or replace its previous text; return the key that
+        uses the text. A text that is listed already is not added again."""
         texts = [offer.text if offer is not None else None for offer in self._offers]
         drafted = self._index_of_draft
         if text in texts:
@@ -356,8 +362,8 @@ class SuggestionsPane(Widget):
 
     @property
     def drafted_without_key(self) -> str | None:
-        """Return the drafted text if no numbered key is left for it: then the key that drafts uses
-        it."""
+        """Return the drafted text if no numbered key is left for it; the drafting key then uses it.
+        Otherwise return None."""
         at = self._index_of_draft
         return None if at is None or f"take({at + 1})" in self._keys else self.offer(at + 1)
 
@@ -367,19 +373,19 @@ class SuggestionsPane(Widget):
         return next(places, None)
 
     def _key_of(self, number: int) -> str:
-        """Return the key that uses the text of a number; two spaces if there is none."""
+        """Return the key that uses the text with a number; two spaces if no key does."""
         numbered = self._keys.get(f"take({number})")
         if numbered is None and number - 1 == self._index_of_draft:
             return self._keys["draft"]
         return numbered or "  "
 
     def offer(self, number: int) -> str | None:
-        """Return the text of a number, counted from 1; None if there is none."""
+        """Return the text with a number, counted from 1; None if there is none."""
         offer = self._offers[number - 1] if 0 < number <= len(self._offers) else None
         return None if offer is None else offer.text
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
-        """Return one line for each text, and those of the note."""
+        """Return the number of lines: one for each text, and those of the remark."""
         del container, viewport
         return max(len(self._offers), 1) + len(self._note_lines(width))
 
@@ -405,7 +411,7 @@ ComparisonAnswer = Literal["save", "mine", "theirs", "back"]
 
 
 class ComparisonScreen(FramedScreen[ComparisonAnswer]):
-    """Shows the difference of texts, and the choices."""
+    """Shows the difference of texts below a question; returns the answer."""
 
     DEFAULT_CSS = """
     ComparisonScreen > Vertical { width: 110; }
@@ -414,8 +420,8 @@ class ComparisonScreen(FramedScreen[ComparisonAnswer]):
     """
 
     def __init__(self, question: Text, compare: "Callable[[], Diff]") -> None:
-        """Show what `compare` returns below `question`. Its time grows with the size of the
-        texts."""
+        """Show the result of `compare` below `question`. `compare` is called in a thread, because
+        it is slow for long texts."""
         super().__init__()
         self._question = question
         self._compared = compare
@@ -459,8 +465,9 @@ class DifferenceScreen(ComparisonScreen):
 
 @dataclass(frozen=True, slots=True)
 class DescriptionConflict:
-    """Three texts of one description: the `base` that the writer started from, what somebody else
-    saved meanwhile, and the writer's own; `by` says who that was and when, as far as is known."""
+    """Three texts of one description: the `base` that both authors started from, the text that
+    somebody else saved meanwhile, and the user's own text. `by` says who saved the other text and
+    when, as far as is known."""
 
     base: str
     theirs: str
@@ -470,8 +477,8 @@ class DescriptionConflict:
 
 class ConflictScreen(ComparisonScreen):
     """Shows the text that somebody else saved and the typed text, each compared with the text that
-    both started from. Letters and the editor's keys for saving and using texts do nothing here:
-    they may have been meant for the text."""
+    both started from. Letters and the editor's keys for saving and using texts do nothing here,
+    because they may have been typed for the editor."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("conflict")
 
@@ -494,7 +501,7 @@ _NO_DESCRIPTION = DiffLine("no description", "note")
 
 
 def _three_texts(conflict: DescriptionConflict) -> Diff:
-    """Return the texts of a conflict, each under its name."""
+    """Return the lines of a conflict: each of both texts under a title, compared with the base."""
     theirs = f"Theirs, saved by {conflict.by}" if conflict.by else "Theirs"
     return (
         _title("Before, when you started"),
@@ -517,8 +524,8 @@ def _changes(base: str, text: str) -> Diff:
 
 
 class AllDone(Static, can_focus=True):
-    """What is shown after the last column without a description. Only `enter` and the editor's keys
-    that are not letters work here."""
+    """The page shown after the last column without a description. Only `enter` and the editor's
+    keys that are not letters work here."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("alldone")
     DEFAULT_CSS = """
@@ -534,11 +541,11 @@ class AllDone(Static, can_focus=True):
 
 
 class EditorScreen(OverlayScreen[EditorOutcome]):
-    """Edits descriptions of one entity after another by a session. After a save the editor goes on
-    at once with another text, to which all that is typed from then on belongs.
+    """Edits the descriptions of one entity after another. “Save and next” goes on at once with the
+    next text, while the save runs; all further typing belongs to that text.
 
-    `next_table` finds the next entity with columns to be described. `measured` is what is known of
-    the use and the values of the columns, where it was read before.
+    `next_table` finds the next entity with undocumented columns. `measured` has the use and the
+    values of the columns, if they were read before.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
@@ -592,30 +599,32 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._is_looking = False
         self._wants_next = False
         self._wanted_offer = 0
-        self._hurry = asyncio.Event()
+        self._asked_now = asyncio.Event()
         self._warned = False
         self._is_newer = False
         self._drafted: dict[Key, str] = {}
         self._drafting: set[Key] = set()
-        self._over = False
-        self._burst_seconds = 0.0
-        self._unpainted = ExitStack()
-        # Set once it is known whether there is a draft; none may be written over before.
+        self._is_left = False
+        self._burst_began_at = 0.0
+        self._painting_delay = ExitStack()
+        # Set once the draft was looked for. Before, nothing is written, so that no draft is
+        # overwritten.
         self._opened = asyncio.Event()
-        # Set once the text was painted; what is beside it is rendered afterwards.
+        # Set once the text was painted; the preview is rendered only afterwards.
         self._shown = asyncio.Event()
 
     def compose(self) -> ComposeResult:
-        """The title, what could not be saved, the text beside its preview, what may be taken, the
+        """Yield the title, the failed saves, the text and its preview, the texts to use, and the
         keys."""
-        # Known before the first layout, so that no widget is styled for another width first.
+        # Set the width class before the first layout, so that no widget is styled for a wrong
+        # width.
         widths = sorted(self.app.HORIZONTAL_BREAKPOINTS or [], reverse=True)
         fitting = [name for least, name in widths if self.app.size.width >= least]
         self.add_class(*fitting[:1])
         yield Static("", id="title", markup=False)
         yield Static("", id="failed", markup=False)
         with Horizontal():
-            # What is written in it comes once the area has its place.
+            # The text is set later, once the area has its size.
             area = DescriptionArea("")
             area.border_title = "edit"
             yield area
@@ -627,27 +636,29 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """The keys to the text, at its end, as soon as it is known whether there is a draft."""
-        self._unpainted.callback(self._paint)
-        self._unpainted.enter_context(self.app.batch_update())
-        self.set_timer(_UNPAINTED_SECONDS, self._unpainted.close)
+        """Open the first text. Painting is delayed until its draft was looked for."""
+        self._painting_delay.callback(self._paint)
+        self._painting_delay.enter_context(self.app.batch_update())
+        self.set_timer(_UNPAINTED_SECONDS, self._painting_delay.close)
         self._editing.subscribe(self._show_message)
-        self._begin(self._target.path)
+        self._open_column(self._target.path)
 
     def on_unmount(self) -> None:
-        """Have the screen below painted, however soon this one was left."""
+        """Close the session, and resume painting, even if the screen is closed before its first
+        painting."""
         self._editing.close()
-        self._unpainted.close()
+        self._painting_delay.close()
         self._shown.set()
 
     def _paint(self) -> None:
+        """Paint the screen, and note when the text is visible."""
         self.refresh()
         self.call_after_refresh(self._shown.set)
 
     @property
     def _is_closed(self) -> bool:
         """Return whether the screen was closed, or is being removed while the program ends."""
-        return self._over or not (
+        return self._is_left or not (
             self.query("#title")
             and self.query(DescriptionArea)
             and self.query(SuggestionsPane)
@@ -668,12 +679,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @property
     def urn(self) -> Urn:
-        """The entity that is described."""
+        """Return the URN of the described entity."""
         return self._subject.entity.urn
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what leads anywhere: to a column there is, a text that is offered, a server that is
-        written to."""
+        """Allow only actions that have an effect: no move beyond the last column, no key without a
+        text, no save to a read-only server."""
         path = self._target.path
         if self._is_done and action in _OF_A_TEXT:
             return False
@@ -703,17 +714,17 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         return True
 
     def action_save(self) -> None:
-        """Save, and leave when the server has acknowledged it."""
+        """Save, and close when the server has acknowledged the save."""
         if not self._refuses_unseen():
             self._leave_when_saved(self._save())
 
     def action_save_and_next(self) -> None:
-        """Save, and on to the next column without a description at once; after the last one to
-        the first that was left out."""
+        """Save, and go to the next column without a description at once. On the page after the last
+        one, go to the first column that was left out."""
         if self._is_done:
             self._editing.begin_again()
             if self._editing.first_left_out is not None:
-                self._turn_to(self._editing.first_left_out)
+                self._open_text(self._editing.first_left_out)
             return
         if self._refuses_unseen():
             return
@@ -722,45 +733,45 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         skipped = f"{line_text(target.title).plain} still has no description." if left_out else ""
         following = self._editing.following
         if following is not None:
-            self._turn_to(following, skipped)
+            self._open_text(following, skipped)
         else:
-            self._finish()
+            self._show_end()
 
-    def _turn_to(self, key: Key, message: str = "") -> None:
-        """Turn to another text, also of another entity: at once where that is read, and else what
-        is pressed waits for it."""
+    def _open_text(self, key: Key, message: str = "") -> None:
+        """Open another text, of this or another entity. If its entity is not read yet, keys are
+        queued until it is."""
         urn, path = key
         if urn == str(self.urn):
-            self._begin(path, message)
+            self._open_column(path, message)
             return
         self._area.hold()
-        self._cross(Urn.parse(urn), path, message)
+        self._open_text_elsewhere(Urn.parse(urn), path, message)
 
     @work(exclusive=True, group="cross")
-    async def _cross(self, urn: Urn, path: str | None, message: str) -> None:
+    async def _open_text_elsewhere(self, urn: Urn, path: str | None, message: str) -> None:
         entity: Entity | None = None
         with self._session.reporting(f"reading {urn.name}"):
             entity = await self._read_ahead(urn)
         if self._is_closed:
             return
         if entity is None:
-            # What was pressed since was meant for the other text.
+            # The queued keys were meant for the other text.
             self._next_entity = None
             self._area.drop_held()
-            self._go_on()
+            self._process_keys()
             return
         self._subject, self._measured = self._saves.descriptions(entity), None
-        self._begin(path, message)
+        self._open_column(path, message)
 
     def _read_ahead(self, urn: Urn) -> "asyncio.Task[Entity]":
-        """Return the reading of another entity, which is under way where it was begun before."""
+        """Return a task that reads another entity: the running one, if it was started before."""
         if self._next_entity is None or self._next_entity[0] != urn:
 
             async def read() -> "Entity":
                 return await (await self._session.catalog()).entity(urn)
 
             task = asyncio.create_task(read())
-            # It may fail before anybody wants it; then it is tried again.
+            # A failed task is forgotten, so that the entity is read again when it is needed.
             task.add_done_callback(self._forget_failed)
             self._next_entity = (urn, task)
         return self._next_entity[1]
@@ -771,14 +782,14 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._next_entity = None
 
     def action_move(self, step: int) -> None:
-        """Go some columns further; the typed text stays as a draft."""
+        """Go forward by `step` columns, or back; the typed text stays as a draft."""
         path = self._subject.neighbour(self._target.path, step)
         if path is not None:
             self._area.hold()
             self._move(path)
 
     def action_to_failed(self) -> None:
-        """To the next text that could not be saved."""
+        """Go to the first text that could not be saved."""
         paths = self._paths_of_failures
         if paths:
             self._area.hold()
@@ -804,11 +815,11 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self.say("checking for changes by others …   esc cancels")
             self._wanted_offer = number
             self._area.hold(self._give_up_taking)
-            self._hurry.set()
+            self._asked_now.set()
 
     def action_draft(self) -> None:
-        """Have the drafting command suggest a text, which is then taken by its key. What is typed
-        stays, and the writer may go on meanwhile."""
+        """Run the drafting command, whose text is then offered under a key; if it is offered
+        already and has no key of its own, use it. The edited text is not changed meanwhile."""
         key = self._target.key
         drafted = self.query_one(SuggestionsPane).drafted_without_key
         if drafted is not None and drafted != self._area.text:
@@ -827,7 +838,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self.call_after_refresh(start_worker, self, self._show_preview, group="preview")
 
     def action_compare(self) -> None:
-        """Compare the saved text with yours."""
+        """Show the difference between the saved text and the typed one."""
 
         def save_if_chosen(answer: ComparisonAnswer | None) -> None:
             if answer == "save":
@@ -840,7 +851,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(exclusive=True, group="leave")
     async def action_edit_outside(self) -> None:
-        """Lend the terminal to the reader's own editor."""
+        """Keep the draft, and edit the text in the user's own editor, which takes over the
+        terminal."""
         with self._session.reporting("editing the text outside"):
             text = self._area.text
             with self._session.reporting("keeping the draft"):
@@ -858,7 +870,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """Go to the next table with undocumented columns; leave the editor if there is none."""
         if self._next is not None:
             self._subject, self._next, self._measured = self._next, None, None
-            self._begin(self._subject.undocumented_after(None))
+            self._open_column(self._subject.undocumented_after(None))
         elif self._is_looking:
             self._wants_next = True
             self._show_done()
@@ -872,9 +884,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     @on(TextArea.Changed)
     def _handle_change(self) -> None:
         now = time.monotonic()
-        if not self._burst_seconds:
-            self._burst_seconds = now
-        self._follow(max(0.0, min(_PAUSE_SECONDS, self._burst_seconds + _LONGEST_SECONDS - now)))
+        if not self._burst_began_at:
+            self._burst_began_at = now
+        self._follow(max(0.0, min(_PAUSE_SECONDS, self._burst_began_at + _LONGEST_SECONDS - now)))
 
     @on(TextArea.SelectionChanged)
     def _show_place(self) -> None:
@@ -886,7 +898,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     async def _follow(self, pause_seconds: float) -> None:
         """Store the draft and update the preview, after a pause or every few seconds."""
         await asyncio.sleep(pause_seconds)
-        self._burst_seconds = 0.0
+        self._burst_began_at = 0.0
         opening = self._opening
         if self._is_closed or not self._opened.is_set():
             return
@@ -898,22 +910,23 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             await self._show_preview()
 
     async def _show_preview(self) -> None:
-        """Render the text beside it: not before it was painted itself, for a thread that renders
-        a long one takes turns with the thread that paints."""
+        """Render the preview, but not before the text was painted: rendering a long text in a
+        thread would slow down the painting."""
         await self._shown.wait()
         if not self._is_closed:
             await self.query_one(Preview).show_text(self._area.text)
         if not self._is_closed:
             self._show_place()
 
-    def _begin(self, path: str | None, message: str = "") -> None:
-        """Turn to another text at once. What is pressed from here on is for that one, and waits
-        until its draft is found, if there is one."""
+    def _open_column(self, path: str | None, message: str = "") -> None:
+        """Open another text of the entity at once. Keys pressed from now on belong to it; they are
+        queued until its draft was looked for. Then start reading the texts and measurements to show
+        with it."""
         if self._is_closed:
             return
         area = self._area
         text = self._editing.begin(self._subject, path)
-        self._know(self._measured)
+        self._set_measured(self._measured)
         self._opening = _Opening(text.target.key, is_asking=path is not None)
         self._is_done = False
         self.remove_class("-done")
@@ -936,6 +949,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(group="open")
     async def _open_draft(self, opening: _Opening) -> None:
+        """Look for the draft of the open text, show it, and process the queued keys."""
         with self._session.reporting("looking for a draft"):
             await self._editing.resume()
         if opening is not self._opening or self._is_closed:
@@ -950,8 +964,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._opened.set()
         self._show_status()
         self.refresh_bindings()
-        self._unpainted.close()
-        self._go_on()
+        self._painting_delay.close()
+        self._process_keys()
 
     @property
     def _note(self) -> str:
@@ -962,8 +976,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(exclusive=True, group="ask")
     async def _ask(self, opening: _Opening) -> None:
-        """Offer texts of similar columns after a pause on a column, or at once when asked."""
-        self._hurry.clear()
+        """Offer texts of similar columns after a pause on a column, or at once if the user asks for
+        one."""
+        self._asked_now.clear()
         path = opening.key[1]
         await self._opened.wait()
         if opening is self._opening and not self._is_closed:
@@ -972,7 +987,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             return
         try:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), _PAUSE_SECONDS)
+                await asyncio.wait_for(self._asked_now.wait(), _PAUSE_SECONDS)
             with self._session.reporting("looking for other texts"):
                 catalog = await self._session.catalog()
                 texts = await suggestions(catalog, self._subject.entity, path)
@@ -988,8 +1003,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(group="drafting", description="a draft by the configured command")
     async def _draft(self, key: Key, subject: Descriptions) -> None:
-        """Ask for a suggestion; it is kept for its text while the editor is open, wherever the
-        writer is by then."""
+        """Run the drafting command for a description. Its text is kept while the editor is open,
+        even if another description is edited by then."""
         from explorer.stewardship.drafting import chosen_command, drafting_requests
 
         title = line_text(subject.target(key[1]).title).plain
@@ -1001,7 +1016,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self.say(f"drafting a text for {title} …")
             with self._session.reporting(f"reading what is known of {title}"):
                 requests = await drafting_requests(catalog, [(subject.entity, key[1])])
-            # Not while the server counts as asked: it has answered.
+            # Outside `reporting`: the command's time must not count as waiting for the server.
             for request in requests:
                 self._drafted[key] = await command.suggest(request)
         except Misconfigured as error:
@@ -1018,7 +1033,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self.say(f"A text was drafted for {title}; open it to use the text.")
 
     def _offer_drafted(self) -> None:
-        """Offer what was drafted for the text at hand."""
+        """Offer the drafted text of the open description, if there is one."""
         text = self._drafted.get(self._target.key)
         if text is None:
             return
@@ -1037,11 +1052,11 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             catalog = await self._session.catalog()
             measured, _ = await read_measurements(catalog, subject.entity, schema)
             if subject is self._subject and not self._is_closed:
-                self._know(measured)
+                self._set_measured(measured)
                 self._show_status()
 
     def _take_wanted(self) -> None:
-        """Take the text that was asked for before it was found."""
+        """Use the text whose key was pressed before the text was found."""
         number, self._wanted_offer = self._wanted_offer, 0
         if not number:
             return
@@ -1051,24 +1066,25 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         else:
             self._area.replace_all(text)
             self.query_one(KeyLine).hush()
-        self._go_on()
+        self._process_keys()
 
     def _give_up_taking(self) -> None:
         """Stop waiting for a text, and drop the keys queued since."""
         self._wanted_offer = 0
         self._area.drop_held()
         self.say("Nothing was used; keys pressed since were ignored.")
-        self._go_on()
+        self._process_keys()
 
-    def _go_on(self) -> None:
+    def _process_keys(self) -> None:
         """Process the queued keys."""
-        # Given as it is, for it may be told to end before it has begun.
+        # The function itself: its coroutine would never be awaited if the worker is cancelled
+        # first.
         catching_up: WorkType[None] = self._area.go_on
         self.run_worker(catching_up, group="keys")
 
     def _refuses_unseen(self) -> bool:
-        """Return whether the text is a draft that was not shown yet; if so, show a message and drop
-        the queued keys, which were meant for what comes next."""
+        """Return whether the text is a draft that the user has not seen yet. If so, show a message,
+        drop the queued keys, and count the draft as seen."""
         if not self._opening.is_unseen:
             return False
         self._opening.is_unseen = False
@@ -1079,8 +1095,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         return True
 
     def _save(self, instead_of: str | None = None) -> "asyncio.Future[Failure | None] | None":
-        """Put the text as it stands on its way; returns its end, also of one that is on its way
-        already. None where it is as it was."""
+        """Start to save the text; return the future of the result, also if the same text is being
+        saved already. Return None if there is nothing to save. `instead_of` is a text of somebody
+        else that may be overwritten."""
         done = self._editing.put(self._area.text, instead_of)
         if self._text.text != self._area.text:
             self._area.replace_all(self._text.text)
@@ -1090,10 +1107,11 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(exclusive=True, group="leave", name=CLOSING)
     async def _leave_when_saved(self, done: "asyncio.Future[Failure | None] | None") -> None:
+        """Wait for a save, then close; if it failed or the user typed on, stay and show why."""
         opening, title = self._opening, line_text(self._target.title).plain
         if done is not None:
             self.say(f"saving {title} …")
-            # Whoever is told to wait no more leaves the save alone.
+            # `wait` instead of `await`: cancelling this worker must not cancel the save.
             await asyncio.wait([done])
             failure = done.result()
             if opening is not self._opening:
@@ -1109,17 +1127,19 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(exclusive=True, group="leave")
     async def _move(self, path: str) -> None:
+        """Keep the typed text as a draft, and open the text of another column."""
         title, area = line_text(self._target.title).plain, self._area
         if not await self.keep_draft():
-            # What was pressed since was meant for the other text.
+            # The queued keys were meant for the other text.
             area.drop_held()
-            self._go_on()
+            self._process_keys()
         elif not self._is_closed:
             sentence = f"Not saved: what you typed for {title} is kept as a draft."
-            self._begin(path, sentence if self._is_typed else "")
+            self._open_column(path, sentence if self._is_typed else "")
 
     @work(exclusive=True, group="leave", name=LEADING)
     async def _leave(self) -> None:
+        """Keep the typed text as a draft, and close."""
         title = line_text(self._target.title).plain
         if await self.keep_draft():
             self._leave_with(
@@ -1129,11 +1149,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             )
 
     def _leave_with(self, message: str) -> None:
-        # From here on nothing that still waits may write a draft again.
-        self._over = True
+        """Close with a message on all saves."""
+        # From now on, no pending worker may write a draft.
+        self._is_left = True
         titles = self._saves.titles(self.urn)
         failures = self._saves.failed.values()
-        # The message is about the text in the editor.
+        # If there is a message, it already covers the open text.
         failed = [
             failure.save.title(self.urn)
             for failure in failures
@@ -1149,8 +1170,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             EditorOutcome(self.urn, self._target.path, sentence, bool(failures), self._is_newer)
         )
 
-    def _finish(self) -> None:
-        """Stay after the last column, where typed letters have no effect."""
+    def _show_end(self) -> None:
+        """Show the page after the last column, where typed letters have no effect, and look for the
+        next table."""
         self._is_done = True
         self._area.ignore()
         self.add_class("-done")
@@ -1177,7 +1199,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._show_done()
 
     def _show_message(self, state: EditState) -> None:
-        """Show how a save ended. What an action refuses is shown where it was asked for."""
+        """Show the message of a save that ended. Errors of an action are shown by that action."""
         message, last = state.message, self._message
         self._message = message
         if message is None or message is last or message.error is not None or self._is_closed:
@@ -1191,7 +1213,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self.refresh_bindings()
 
     def _offer_theirs(self) -> None:
-        """Offer the text that somebody else saved, if the save of this one failed for that."""
+        """Offer the text that somebody else saved, if the save of the open text failed because of
+        it."""
         opening = self._opening
         failure = self._saves.failed.get(opening.key)
         if (
@@ -1200,7 +1223,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             and failure is not opening.failure
         ):
             opening.failure = failure
-            self.query_one(SuggestionsPane).add_theirs(failure.their_text, self._by(failure))
+            self.query_one(SuggestionsPane).add_theirs(
+                failure.their_text, self._author_words(failure)
+            )
 
     @property
     def _is_typed(self) -> bool:
@@ -1208,13 +1233,14 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @property
     def _paths_of_failures(self) -> list[str]:
-        """The columns of this table that were not saved, but for the one that is written."""
+        """Return the paths of the columns of this table that were not saved, without the open
+        one."""
         current = None if self._is_done else self._target.path
         return [path for path in self._editing.unsaved_paths if path != current]
 
     async def keep_draft(self) -> bool:
-        """Keep what is typed now; says whether it is safe to leave. Where a draft cannot be kept,
-        asking a second time leaves all the same."""
+        """Store the typed text as a draft; return whether to leave. If that fails, show why and
+        return False; from the second failure on, return True."""
         await self._opened.wait()
         try:
             await self._keep()
@@ -1233,9 +1259,11 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             await asyncio.sleep(_TURN_SECONDS)
 
     async def _keep(self) -> None:
+        """Store the typed text as a draft."""
         await self._editing.type(self._area.text)
 
     def _show_conflict(self, failure: Failure) -> None:
+        """Ask whether to keep this text or the one that somebody else saved."""
         theirs = failure.their_text or ""
 
         def resolve(answer: ComparisonAnswer | None) -> None:
@@ -1248,10 +1276,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             else:
                 self.say("Not saved: your text is here, theirs is below.", error=True)
 
-        conflict = DescriptionConflict(failure.base, theirs, self._area.text, self._by(failure))
+        conflict = DescriptionConflict(
+            failure.base, theirs, self._area.text, self._author_words(failure)
+        )
         self.app.push_screen(ConflictScreen(self._target.title, conflict), resolve)
 
-    def _by(self, failure: Failure) -> str:
+    def _author_words(self, failure: Failure) -> str:
         """Return who saved the conflicting text, and when, as far as known."""
         is_named = failure.author is not None and Urn.label(failure.author) != _NOBODY
         author = line_text(Urn.label(failure.author or "")).plain if is_named else "somebody else"
@@ -1271,25 +1301,24 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         saving = f"saving {', '.join(titles)} …" if titles else ""
         state = ", ".join(filter(None, (draft, saving)))
         title = editor_heading(self._target, place, state, read_only=read_only, width=width)
-        self._put("#title", Text("\n").join([title, *self._facts()]))
+        self._update_text("#title", Text("\n").join([title, *self._facts()]))
         self.query_one("#failed").display = bool(self._saves.failed)
-        self._put("#failed", self._failures_text())
+        self._update_text("#failed", self._failures_text())
         if self._is_done:
             self._show_done()
 
-    def _put(self, selector: str, text: Text) -> None:
-        """Show a text above the edited one, without a new layout if it is shown already."""
+    def _update_text(self, selector: str, text: Text) -> None:
+        """Show a text in a widget above the editor, without a new layout if nothing has changed."""
         static = self.query_one(selector, Static)
         if static.content != text:
             static.update(text)
 
     def _facts(self) -> list[Text]:
-        """A line on the column: its type, its use, sample values; none where there is little
-        room."""
+        """Return a line with type, use and sample values of the column; no line on a low screen."""
         return [] if self._is_done or self.size.height < _LOW else self._fact_lines
 
-    def _know(self, measured: ColumnMeasurements | None) -> None:
-        """Take note of what is known of the use and the values of the columns."""
+    def _set_measured(self, measured: ColumnMeasurements | None) -> None:
+        """Set the measurements of the columns, and build the line of facts of the open column."""
         self._measured, self._fact_lines = measured, []
         schema, path = schema_of(self._subject.entity), self._target.path
         column = schema.column(path) if schema is not None and path is not None else None
@@ -1304,6 +1333,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         return line_text(f"Not saved, kept as drafts; {where}: {'; '.join(parts)}" if parts else "")
 
     def _show_done(self) -> None:
+        """Show on the last page what is left and where to go."""
         if self._queue is not None:
             self.query_one(AllDone).update(self._queue_end())
             return
@@ -1355,8 +1385,9 @@ def _reason(failure: Failure) -> str:
 class EditorLauncher:
     """Opens the editor, drafts and links for the application.
 
-    `view` returns the page of the open entity, `open_page` opens another, and `results` returns the
-    last search results in order. `drafts_changed` is called when the drafts may have changed.
+    `view` returns the page of the open entity, `open_page` opens another page, and `results`
+    returns the last search results in order. `drafts_changed` is called when the drafts may have
+    changed.
     """
 
     def __init__(
@@ -1380,8 +1411,8 @@ class EditorLauncher:
 
     @cached_property
     def _saves(self) -> Saves:
-        """Return the saves, once the catalog is open."""
-        saves = Saves(self._session.client, self._drafts, self._report)
+        """Return the saves of this server; the catalog has to be open."""
+        saves = Saves(self._session.client, self._drafts, self._report_work)
         saves.listeners.append(self._show_save_result)
         return saves
 
@@ -1390,12 +1421,12 @@ class EditorLauncher:
         if self._session.refuses_to_write():
             return
 
-        def go_on(how: EditorOutcome | None) -> None:
-            if how is not None:
-                start_worker(self._app, partial(self._after, how), group="edit")
+        def return_to_page(outcome: EditorOutcome | None) -> None:
+            if outcome is not None:
+                start_worker(self._app, partial(self._return_to_page, outcome), group="edit")
 
         measured = self._view().columns.measured_of(entity)
-        self._app.push_screen(self._screen_of(entity, path, measured), go_on)
+        self._app.push_screen(self._screen_of(entity, path, measured), return_to_page)
 
     def _screen_of(
         self,
@@ -1409,7 +1440,8 @@ class EditorLauncher:
         return EditorScreen(self._session, editing, subject, path, self._next_table, measured)
 
     def edit_queued(self, queue: DescriptionQueue, urn: Urn, path: str | None) -> None:
-        """Edit the descriptions of a queue, starting with one: one request."""
+        """Edit the descriptions of a queue, starting with the one at `urn` and `path`: one
+        request."""
         if not self._session.refuses_to_write():
             opening = partial(self._open_queued, queue, urn, path)
             start_worker(self._app, opening, OPENING, group="edit", exclusive=True)
@@ -1420,20 +1452,21 @@ class EditorLauncher:
             return
         self._queue = queue
 
-        def report_outcome(how: EditorOutcome | None) -> None:
+        def report_outcome(outcome: EditorOutcome | None) -> None:
             self._drafts_changed()
-            if how is not None and how.message:
-                self._session.say(how.message, error=how.error)
+            if outcome is not None and outcome.message:
+                self._session.say(outcome.message, error=outcome.error)
 
         self._app.push_screen(self._screen_of(entity, path, queue=queue), report_outcome)
 
-    async def _report(self, doing: str, work: "Coroutine[None, None, None]") -> str:
-        """Do something for a save, which shows what went wrong."""
+    async def _report_work(self, doing: str, work: "Coroutine[None, None, None]") -> str:
+        """Await work on a save; return the error message, empty without an error. Errors of other
+        work than saving are also shown at once."""
         sentences: list[str] = []
 
         def tell(sentence: str) -> bool:
             sentences.append(sentence)
-            # How a save ended is told at its end.
+            # The error of a save is shown when the save ends.
             return doing.startswith("saving")
 
         with self._session.reporting(doing, tell):
@@ -1446,7 +1479,7 @@ class EditorLauncher:
         def continue_draft(chosen: StoredDraft | None) -> None:
             self._drafts_changed()
             if chosen is not None:
-                do = partial(self._go_on_with, chosen)
+                do = partial(self._continue_draft, chosen)
                 start_worker(self._app, do, OPENING, group="edit", exclusive=True)
 
         self._app.push_screen(DraftsScreen(self._session), continue_draft)
@@ -1483,7 +1516,8 @@ class EditorLauncher:
 
     @property
     def unsaved(self) -> list[str]:
-        """Return the names of the saves that failed or got no response, and are drafts."""
+        """Return the titles of the texts whose save failed or was not answered; they are kept as
+        drafts."""
         if not self._has_edited:
             return []
         failed = [failure.save.title(None) for failure in self._saves.failed.values()]
@@ -1516,13 +1550,15 @@ class EditorLauncher:
         self._drafts_changed()
 
     async def _refresh(self, urn: Urn, *, is_newer: bool = False) -> None:
-        """Refresh an entity after a save, if it is open."""
+        """Read the entity again after a save, if its page is open."""
         saves = self._saves.saved_of(urn)
         if (saves or is_newer) and self._view().urn == urn:
             await self._view().refresh_entity()
         self._saves.note_read(saves)
 
-    async def _after(self, left: EditorOutcome) -> None:
+    async def _return_to_page(self, left: EditorOutcome) -> None:
+        """Show the page of the edited entity after the editor was closed, with the column and the
+        message."""
         self._drafts_changed()
         view = self._view()
         if view.urn != left.urn:
@@ -1535,10 +1571,10 @@ class EditorLauncher:
             self._session.say_saved(left.message, undo="", error=left.error)
 
     async def _next_table(self, after: Urn) -> Descriptions | None:
-        """Return the next result with an undocumented column."""
+        """Return the next search result with an undocumented column, after the entity `after`."""
         return await self._saves.next_undocumented(self._results(), after)
 
-    async def _go_on_with(self, stored: StoredDraft) -> None:
+    async def _continue_draft(self, stored: StoredDraft) -> None:
         """Open the description of a draft, even if the entity no longer exists."""
         if self._session.refuses_to_write():
             return

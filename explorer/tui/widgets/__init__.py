@@ -1,1 +1,2 @@
-"""Widgets that know no screen: lists, lines and texts to type in, charts, differences, dialogs."""
+"""Widgets that depend on no particular screen: lists, input lines and text areas, charts, diffs,
+dialogs."""

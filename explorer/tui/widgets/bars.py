@@ -24,17 +24,18 @@ if TYPE_CHECKING:
     from explorer.tui.session import ServerStatus, TerminalSession
 
 PRESSED: Final = "pressed"
-"""Under what a style keeps the action of its text."""
+"""The key of the clickable action in the metadata of a style."""
 
 
 def action_style(action: str) -> Style:
-    """Return the style of a text that runs `action`, a method of the widget or of an ancestor, on a
-    click."""
+    """Return the style of a text that runs `action` on a click: a method of the text's widget or of
+    an ancestor."""
     return Style(meta={PRESSED: action})
 
 
 def action_owner(widget: Widget, action: str) -> DOMNode | None:
-    """Return the owner of an action: the widget or its nearest ancestor with the method."""
+    """Return the owner of an action: the widget or its nearest ancestor with the method of the
+    action."""
     name = f"action_{action.partition('(')[0]}"
     return next((node for node in widget.ancestors_with_self if hasattr(node, name)), None)
 
@@ -80,8 +81,7 @@ class Header(Widget):
         self.refresh()
 
     def fail(self, sentence: str) -> bool:
-        """Show that the description could not be read; return whether the header shows the
-        reason."""
+        """Redraw after the description could not be read; return whether the header shows why."""
         del sentence
         self.refresh()
         return self._session.standing.contact in ("kept", "silent")
@@ -92,27 +92,27 @@ class Header(Widget):
         return self._server is not None
 
     def look(self) -> None:
-        """Update the status after the start of a request or a change."""
-        if self._state() != self._drawn or len(self._session.drafts) != self._drafts_drawn:
+        """Redraw if the status, the waiting time or the number of drafts has changed."""
+        if self._status_text() != self._drawn or len(self._session.drafts) != self._drafts_drawn:
             self.refresh()
 
-    def _state(self) -> Text:
+    def _status_text(self) -> Text:
         waiting = format_waiting(self._session)
         standing = self._session.standing
         return waiting or _format_contact(standing, has_server_info=self.has_server_info)
 
     def render(self) -> RenderResult:
         """Render the line, with the help key at the right end."""
-        state = self._drawn = self._state()
+        state = self._drawn = self._status_text()
         text = Text.assemble(("catalog", "bold"), "  ", state, no_wrap=True)
         if self._server is not None:
             text.append("  ").append_text(self._server)
-        drafts = self._drafts()
+        drafts = self._drafts_text()
         text.truncate(self.size.width - 8 - drafts.cell_len, overflow="ellipsis", pad=True)
         text.append_text(drafts)
         return text.append("  ").append("? help", Style(dim=True) + action_style("help"))
 
-    def _drafts(self) -> Text:
+    def _drafts_text(self) -> Text:
         count = self._drafts_drawn = len(self._session.drafts)
         if not count:
             return Text()
@@ -152,7 +152,7 @@ def _age(as_of: datetime | None) -> str:
 
 
 READ_ONLY = "-read-only"
-"""The class of an application that writes nothing."""
+"""The CSS class of the application while the server is open read-only."""
 
 _GAP = "   "
 _MESSAGE_LINES = 3
@@ -163,8 +163,8 @@ _SMALL = 16
 class KeyLine(Widget):
     """The keys that work at the focus, most important first; entries that do not fit are left out.
     While the server is open read-only, actions that write are dim, after “read-only”. A message
-    replaces the keys until the next key. A click on an entry runs its action. Over the page, whose
-    header is covered, the right end says how long a request has been waiting."""
+    replaces the keys until the next key. A click on an entry runs its action. On a screen that
+    covers the header, the right end shows how long a request has been waiting."""
 
     DEFAULT_CSS = """
     KeyLine { height: 1; dock: bottom; background: $surface; color: $text-muted; padding: 0 1; }
@@ -220,7 +220,7 @@ class KeyLine(Widget):
             Text.assemble((_key(action, active[action.id]), "bold"), f" {action.label}")
             for action in actions
         ]
-        # The way to everything else stays, whatever has to go.
+        # The keys that lead to all other keys are always shown.
         last = parts[-1:] if len(parts) > 1 else []
         room = width - sum(part.cell_len + len(_GAP) for part in last)
         text = _format_refused(refused, active, width // 2)
@@ -241,7 +241,7 @@ class KeyLine(Widget):
         return not bound[0].enabled or (action.writes and self.app.has_class(READ_ONLY))
 
     def _wrap_message(self, width: int) -> Text:
-        """Return the message, ending with a mark if it is cut."""
+        """Return the message wrapped to a width, ending with a mark if it is cut."""
         lines = 2 if self.screen.size.height < _SMALL else _MESSAGE_LINES
         wrapped = textwrap.wrap(self._message, width, max_lines=lines, placeholder=" …")
         return Text("\n".join(wrapped))
@@ -274,8 +274,8 @@ class KeyLine(Widget):
         return active
 
     def _is_typed(self, binding: ActiveBinding) -> bool:
-        """Return whether the focused input takes a key as a character. Textual does not know all
-        characters by their key names."""
+        """Return whether the focused input takes a key as a character. Textual itself does not know
+        the characters of all key names."""
         focused, letter = self.screen.focused, readable(binding.binding.key)
         if focused is None or binding.node is focused or len(letter) > 1 or not letter.isascii():
             return False
@@ -283,8 +283,8 @@ class KeyLine(Widget):
 
 
 def _key(action: Action, bound: list[ActiveBinding]) -> str:
-    """Return the key of an action to show: the declared one or the one of the settings, or another
-    of its keys if the first is a letter and letters are typed here."""
+    """Return the key to show for an action: its first key, or, if that is a letter and letters are
+    typed here, another one."""
     keys = {binding.binding.key: binding for binding in bound}
     is_letter = len(readable(action.keys[0])) == 1 and readable(action.keys[0]).isascii()
     does = action.keys[0] in keys if is_letter else keys.keys() & set(action.keys)

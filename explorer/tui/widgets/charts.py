@@ -17,12 +17,13 @@ from explorer.views.chart import Line, Lines, calendar_labels, gaps_in
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _BRAILLE = 0x2800
-# The bits of a braille character's dots, by column and by row from the top.
+# The bit of each dot in a braille character, by column, and within it by row from the top.
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 
 
 def bar_text(share: float, width: int) -> str:
-    """Return a bar of `share` (0 to 1) of a width in cells; any share above 0 is visible.
+    """Return a horizontal bar that fills `share` (0 to 1) of `width` cells; any share above 0 is
+    visible.
 
     It is flat, so that bars on adjacent lines stay separate.
     """
@@ -96,7 +97,7 @@ def braille_lines(
                 row = round(previous[1] + (dot[1] - previous[1]) * step / steps)
                 column = min(previous[0] + step, dot[0])
                 mark(column, row)
-                # Up or down from the dot before, so that the line has no holes.
+                # Fill the column from the previous dot on, so that the line has no gaps.
                 mark(column, before + (row > before) - (row < before))
                 before = row
         previous = dot
@@ -109,7 +110,8 @@ def braille_lines(
 
 
 def cell_of(slot: int, slots: int, width: int) -> int:
-    """Return the first cell of a slot, of `slots` side by side in `width` cells."""
+    """Return the first cell of the slot with index `slot`, if `slots` lie side by side in `width`
+    cells."""
     wide = width // slots if slots else 0
     return slot * wide if wide else slot * width // slots
 
@@ -119,7 +121,7 @@ def _greatest(values: Sequence[float | None]) -> float | None:
 
 
 _LABEL_ROOM = 8
-# The read-out, the axis and its dates: without a line more there is no room for a shape.
+# The lines of the description, the axis and its dates, and at least one of the plot.
 _AROUND = 3
 
 Form = Literal["bars", "line"]
@@ -152,7 +154,7 @@ class Plot:
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the values at the bottom and the top of the axis, which always differ."""
+        """Return the values at the bottom and the top of the axis; they are never equal."""
         line = Line("", tuple((point.at, point.value) for point in self.points))
         from_nothing = self.form == "bars" or self.from_nothing
         return Lines("", (line,), from_nothing=from_nothing).span or (0.0, 1.0)
@@ -163,17 +165,17 @@ class Plot:
         return (self._day(self.last) - self._day(self.first)).days + 1
 
     def slot(self, at: datetime) -> int:
-        """Return the number of days from the first to a time."""
+        """Return the number of days between the first day and a time."""
         return (self._day(at) - self._day(self.first)).days
 
     def cell(self, at: datetime, width: int) -> int:
-        """Return the cell, of `width`, of a time; for a bar its first cell."""
+        """Return the cell of a time in a plot of `width` cells; for a bar its first cell."""
         if self.form == "bars":
             return cell_of(self.slot(at), self.days, width)
         return min(max(round(self.share(at) * (width * 2 - 1)) // 2, 0), width - 1)
 
     def share(self, at: datetime) -> float:
-        """Return the position of a time between first and last, 0 to 1."""
+        """Return the position of a time in the range: 0 at its start, 1 at its end."""
         duration = (self.last - self.first).total_seconds()
         return (at - self.first).total_seconds() / duration if duration else 0.5
 
@@ -193,7 +195,7 @@ class Plot:
 
 
 class ChartWidget(Widget):
-    """A plot with a cursor on one of its points, which the line above describes.
+    """A plot with a cursor on one of its points; a line above the plot describes that point.
 
     If there is no room for the plot, only that line is shown.
     """
@@ -222,7 +224,8 @@ class ChartWidget(Widget):
 
     def show(self, plot: Plot | None, read_out: Callable[[int], Text], empty: str = "") -> None:
         """Show a plot, with the cursor on its newest point, or where it was if the points are the
-        same as before; `read_out` describes a point, `empty` is shown without any."""
+        same as before; `read_out` describes the point of an index, `empty` is shown if there are no
+        points."""
         same = plot is not None and self._plot is not None and plot.points == self._plot.points
         self._plot, self._read_out, self._empty = plot, read_out, empty
         self._drawn.clear()
@@ -282,6 +285,7 @@ class ChartWidget(Widget):
         return self._drawn[width, height]
 
     def _shape(self, plot: Plot, margin: int, width: int, height: int) -> Iterator[Text]:
+        """Yield the lines of the plot with labels and cursor."""
         shape, cursor, axis = self._styles
         at = plot.cell(plot.points[self.cursor].at, width)
         wide = _bar_width(plot, width)
@@ -296,8 +300,9 @@ class ChartWidget(Widget):
             yield text.append(plot_line[at + wide :], shape)
 
     def _axis(self, plot: Plot, margin: int, width: int, height: int) -> Iterator[Text]:
+        """Yield the horizontal axis, and its dates."""
         _, cursor, style = self._styles
-        # No axis beyond the range, which was not read.
+        # Bars may be narrower than the widget; the axis ends with the last of them.
         wide = max(1, width // plot.days) * plot.days if plot.form == "bars" else width
         rule, names = ["─"] * min(wide, width), [" "] * width
         for cell, name in self._plot_for(plot, width, height)[1]:
@@ -320,9 +325,10 @@ class ChartWidget(Widget):
 
 
 def _draw(plot: Plot, width: int, height: int) -> list[str]:
+    """Return the lines of the plot without axis and labels."""
     low, high = plot.span
     if plot.form == "bars":
-        # A bar for each day, or where there are more days than cells the greatest day of a cell.
+        # A bar for each day; with more days than cells, each cell shows the greatest of its days.
         values: list[float | None] = [None] * min(plot.days, width)
         for point in plot.points:
             at = plot.slot(point.at) if plot.days <= width else plot.cell(point.at, width)
@@ -338,15 +344,17 @@ def _draw(plot: Plot, width: int, height: int) -> list[str]:
 
 
 def _margin(plot: Plot) -> int:
+    """Return the width of the axis labels at the left."""
     low, high = plot.span
     middle = (low + high) / 2
     return max(len(plot.write(value)) for value in (low, middle, high)) + 2
 
 
 def _labels(plot: Plot, height: int) -> dict[int, str]:
+    """Return the labels of the vertical axis by row."""
     low, high = plot.span
     labels = {height - 1: plot.write(low), 0: plot.write(high)}
-    if height >= 5 and height % 2:  # an even height has no line in the middle
+    if height >= 5 and height % 2:  # only an odd height has a middle line
         labels[height // 2] = plot.write((low + high) / 2)
     return labels
 

@@ -1,6 +1,6 @@
-"""Screens over the page: their base; dialogs that confirm a change, discard typed text, or ask for
-a line of text; a list filtered by typing (the help, the palette and every choice); and a list above
-the difference of the row under the cursor."""
+"""The base classes of screens over the page; dialogs that confirm a change, discard typed text, or
+ask for a line of text; a list filtered by typing (help, palette and all choices); and screens with
+a list above the difference of the row under the cursor."""
 
 import asyncio
 import re
@@ -55,11 +55,11 @@ _HELP: Final[list[BindingType]] = _app_bindings("app.help")
 
 
 class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
-    """A screen over the page. Of the application's keys only the one for the help works there, and
-    on a `TableScreen` undo and redo; the help lists the keys of this screen first.
+    """A screen over the page. Of the application's keys only the help key works here, and on a
+    `TableScreen` also undo and redo.
 
-    It may be closed at any moment. Its workers end then (`CatalogApp.pop_screen`), and none begins
-    afterwards, so that none of them meets a screen whose widgets are gone.
+    It may be closed at any moment. Its workers are then cancelled (`CatalogApp.pop_screen`), and no
+    worker starts afterwards, so that no worker uses widgets that are gone.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = _HELP
@@ -69,19 +69,20 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
 
     @property
     def is_closed(self) -> bool:
-        """Return whether the screen was closed, or the program ends. Its widgets go a moment later:
-        what is not a worker of the screen asks before it shows something there."""
+        """Return whether the screen was closed, or the program ends. Its widgets are then about to
+        be removed, so code outside its workers checks this before it uses them."""
         return not self.is_attached or self not in self.app.screen_stack
 
     def run_worker(self, work: WorkType[_Value], *arguments: Any, **options: Any) -> Worker[_Value]:
-        """Run work in a worker, which ends before it begins where the screen was closed."""
+        """Run work in a worker; if the screen was closed, the worker is cancelled at once."""
         worker = super().run_worker(work, *arguments, **options)
         if self.is_closed:
             worker.cancel()
         return worker
 
     def dismiss(self, result: _Result | None = None) -> AwaitComplete:
-        """Close with a result, once; below another screen, as soon as that is closed."""
+        """Close with a result. Below another screen, close as soon as that screen is closed; once
+        closed, do nothing."""
         stack = self.app.screen_stack
         if self in stack[-1:]:
             return super().dismiss(result)
@@ -90,7 +91,7 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
         return AwaitComplete()
 
     def on_screen_resume(self) -> None:
-        """Close with the result that was given while another screen lay above."""
+        """Close with the result that `dismiss` was given while another screen was above."""
         if self._outcome is not None:
             self.dismiss(*self._outcome)
 
@@ -111,8 +112,8 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
         self.query_one(KeyLine).say(message, error=error)
 
     def confirm(self, question: Text, do: Callable[[], object], *, discards: bool = False) -> None:
-        """Ask a question, and call `do` if it is confirmed. `discards` means that `do` loses what
-        was typed or chosen."""
+        """Ask a question, and call `do` if it is confirmed. `discards` means that `do` discards
+        typed text or choices."""
 
         def take_answer(is_confirmed: bool | None) -> None:
             if is_confirmed:
@@ -123,11 +124,12 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
 
 
 class SessionScreen(OverlayScreen[_Result], Generic[_Result, StateT]):
-    """The base of screens that show a session (`Session`), which is closed with the screen.
+    """The base of screens that show the states of a session (`Session`). Closing the screen closes
+    the session.
 
     A subclass calls `follow` with its session, and draws each state (`draw_state`); the message of
-    a new state is shown in place of the keys. `_shown` is the state that is shown, at first one
-    that was made without a server.
+    a new state is shown in place of the keys. `_shown` is the state on the screen: at first an
+    empty one, made without the server.
     """
 
     DOING: ClassVar[str]
@@ -136,20 +138,21 @@ class SessionScreen(OverlayScreen[_Result], Generic[_Result, StateT]):
     _followed: Session[Any] | None = None
 
     def follow(self, followed: Session[StateT]) -> None:
-        """Show each new state of a session."""
+        """Show each new state of a session from now on."""
         self._followed = followed
         followed.subscribe(self._show_state)
 
     def on_unmount(self) -> None:
-        """Close the session; what is being written is written."""
+        """Close the session; writes under way are completed."""
         if self._followed is not None:
             self._followed.close()
 
     def draw_state(self, before: StateT, state: StateT) -> None:
-        """Show what a state says otherwise than the one before it."""
+        """Show a new state; `before` is the state shown so far."""
         raise NotImplementedError
 
     def _show_state(self, state: StateT) -> None:
+        """Show a new state and its message, unless the screen was closed."""
         before, self._shown = self._shown, state
         if self.is_closed:
             return
@@ -163,37 +166,38 @@ class SessionScreen(OverlayScreen[_Result], Generic[_Result, StateT]):
         self._session.say_message(message, self.say)
 
     def why_not(self, name: str) -> str | None:
-        """Return why an action is not possible now, empty if it is; None before there is a
-        session."""
+        """Return why an action of the session is not possible now, an empty text if it is; None
+        before there is a session."""
         return self._followed.why_not(name) if self._followed is not None else None
 
     def is_possible(self, name: str) -> bool:
-        """Return whether an action is possible; else show why not."""
+        """Return whether an action of the session is possible; if not, show why."""
         why = self.why_not(name)
         if why:
             self.say(why, error=True)
         return why == ""
 
     async def do(self, step: Awaitable[_Value]) -> _Value | None:
-        """Return the outcome of a step of the session. If it fails, return None: the state says
-        why."""
+        """Await a step of the session, and return its result. Return None if it fails: the new
+        state shows why."""
         with self._session.reporting(self.DOING, lambda _: True):
             return await step
         return None
 
     async def act(self, name: str, *arguments: object) -> None:
-        """Do an action of the session by its name."""
+        """Run the method of the session with this name."""
         if self._followed is not None:
             await self.do(getattr(self._followed, name)(*arguments))
 
     def ask(self, question: Text, name: str, *arguments: object) -> None:
-        """Do an action of the session after a question, if it is possible."""
+        """Ask a question, then run the method of the session with this name; if that is not
+        possible now, show why instead."""
 
-        def go_on() -> None:
+        def run_confirmed() -> None:
             self.run_worker(self.act(name, *arguments))
 
         if self.is_possible(name):
-            self.confirm(question, go_on)
+            self.confirm(question, run_confirmed)
 
     def say(self, message: str, *, error: bool = False) -> None:
         """Show one sentence in place of the keys, unless the screen was closed."""
@@ -205,7 +209,7 @@ class FramedScreen(OverlayScreen[_Result], Generic[_Result]):
     """A dialog: its content is in a frame in the middle of the screen, a `Vertical` or a
     `VerticalScroll`, which a subclass gives its width."""
 
-    # Scoped to the class itself, so that it holds for the screens made of it.
+    # The type name makes these rules apply to subclasses, too.
     DEFAULT_CSS = """
     FramedScreen { align: center middle; }
     FramedScreen > Vertical, FramedScreen > VerticalScroll {
@@ -247,8 +251,7 @@ class PromptScreen(FramedScreen[str | None]):
 
 
 class ConfirmScreen(FramedScreen[bool]):
-    """Shows what will be done; `ctrl+s` confirms, as it writes everywhere else. The text is literal
-    and cleaned."""
+    """Asks to confirm a change; `ctrl+s` confirms. The question is literal, cleaned text."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("question")
     DEFAULT_CSS = """
@@ -290,8 +293,9 @@ _LEAST_TEXT = 18
 class ChooserEntry:
     """An entry: its text, its keys, its function, and its group.
 
-    `part` is the heading above it, `aside` a remark shown if there is room. The typed text is
-    matched against these, `text`, and the other names in `also`. Without `do` it cannot be chosen.
+    `part` is the heading above the entry, `aside` a remark shown if there is room, `also` other
+    names. The typed text is matched against all of these and `text`. `do` is called when the entry
+    is chosen; without it the entry cannot be chosen.
     """
 
     text: str
@@ -319,7 +323,7 @@ class _FilterInput(HintedLine):
         self._closers = closers
 
     def on_key(self, event: events.Key) -> None:
-        """Close the list on its letter key while the input is empty."""
+        """Close the list on one of its letters (`closers`) while the input is empty."""
         if event.character in self._closers and not self.value:
             event.stop()
             event.prevent_default()
@@ -328,18 +332,18 @@ class _FilterInput(HintedLine):
 
 _SMALL = 16
 _PIECES = re.compile(r"\w+")
-# What is longer is a name.
+# Longer keys are names of settings or searches.
 _KEYS_SHORT = 8
 _WIDEST = 88
 _ROOMY = 30
 _PAUSE_SECONDS = 0.1
-# What fits less well only has the letters that are typed, in their order.
+# Entries with a lower score only contain the typed letters in order.
 _CLOSE = 200
 
 
 class ChooserScreen(OverlayScreen[None]):
-    """A list of entries below an input that filters it. Enter runs the entry. `title` is shown
-    instead of `TITLE_SHOWN`."""
+    """A list of entries below an input that filters it. Enter runs the entry under the cursor.
+    `title` replaces the title of the class."""
 
     DEFAULT_CSS = """
     ChooserScreen { align: center top; }
@@ -352,14 +356,14 @@ class ChooserScreen(OverlayScreen[None]):
     ChooserScreen Rows { height: auto; max-height: 1fr; background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("palette")
-    # The line below is typed into at once, and the list follows it.
+    # The input line has the focus from the start.
     AUTO_FOCUS = "_FilterInput"
 
     TITLE_SHOWN: ClassVar[str] = ""
     HEADINGS: ClassVar[bool] = False
-    """Whether entries stand under the heading of their part, while nothing is typed."""
+    """Whether entries are grouped under the headings of their parts while nothing is typed."""
     GROUND: ClassVar[str] = "-over"
-    """How the page behind the list is seen: shaded, or with `-clear` as it is."""
+    """The CSS class for the page behind the list: shaded, or with `-clear` unchanged."""
     CLOSES_EMPTY: ClassVar[frozenset[str]] = frozenset()
     """Letters that close the list while nothing is typed."""
 
@@ -378,7 +382,7 @@ class ChooserScreen(OverlayScreen[None]):
         raise NotImplementedError
 
     async def further(self, typed: str) -> Sequence[ChooserEntry]:
-        """Return further entries for the typed text, read at a pause in typing."""
+        """Read and return more entries for the typed text; called at a pause in typing."""
         del typed
         return ()
 
@@ -410,7 +414,7 @@ class ChooserScreen(OverlayScreen[None]):
         self.list_entries()
 
     def list_entries(self) -> None:
-        """Show all entries, with the cursor where it starts."""
+        """Build the list of entries anew, with the cursor at `start_at`."""
         self._entries = tuple(self.entries())
         self._lay_out(start=True)
 
@@ -431,7 +435,7 @@ class ChooserScreen(OverlayScreen[None]):
         self.call_after_refresh(self._lay_out)
 
     def start_at(self) -> int:
-        """Return the entry where the cursor starts."""
+        """Return the index of the entry where the cursor starts."""
         return 0
 
     @on(Input.Changed)
@@ -444,6 +448,7 @@ class ChooserScreen(OverlayScreen[None]):
 
     @work(exclusive=True, group="further")
     async def _look_further(self, typed: str) -> None:
+        """Add the entries of `further` after a pause in typing."""
         if not typed:
             return
         self._is_looking = True
@@ -456,11 +461,11 @@ class ChooserScreen(OverlayScreen[None]):
             self._lay_out()
 
     def place_of(self, entry: ChooserEntry) -> int:
-        """Return the place of an entry among all."""
+        """Return the index of an entry among all entries."""
         return self._entries.index(entry)
 
     def add_entries(self, entries: Sequence[ChooserEntry]) -> None:
-        """Add entries that were read later."""
+        """Append entries, and show them."""
         self._entries = (*self._entries, *entries)
         self._lay_out()
 
@@ -477,7 +482,7 @@ class ChooserScreen(OverlayScreen[None]):
     @on(Rows.Moved)
     def _handle_move(self, event: Rows.Moved) -> None:
         event.stop()
-        self._show_number()
+        self._preview_current()
 
     @property
     def current(self) -> ChooserEntry | None:
@@ -496,7 +501,7 @@ class ChooserScreen(OverlayScreen[None]):
         self.app.call_later(entry.do)
 
     def action_move(self, rows: int) -> None:
-        """Move by some entries."""
+        """Move the cursor by a number of rows, and on to the next entry."""
         list_ = self.query_one(Rows)
         target = max(0, min(list_.cursor + rows, len(self._rows) - 1))
         step = 1 if rows > 0 else -1
@@ -504,11 +509,11 @@ class ChooserScreen(OverlayScreen[None]):
             target += step
         list_.move_to(target)
         if target == self._first_entry() and rows < 0:
-            # The heading above the first entry is seen again.
+            # Show the heading above the first entry again.
             list_.scroll_to(y=0, animate=False, immediate=True)
 
     def action_page(self, pages: int) -> None:
-        """Move by some screens."""
+        """Move the cursor by a number of screens."""
         self.action_move(pages * max(1, self.query_one(Rows).size.height - 1))
 
     def _can_select(self, index: int) -> bool:
@@ -519,9 +524,10 @@ class ChooserScreen(OverlayScreen[None]):
         return next((at for at in range(len(self._rows)) if self._can_select(at)), 0)
 
     def _lay_out(self, *, start: bool = False) -> None:
+        """Show the entries that match the typed text; `start` puts the cursor at `start_at`."""
         rows = self.query_one(Rows)
         typed = self.query_one(_FilterInput).value
-        # Laid out anew for another width, the cursor stays where it is.
+        # If only the width has changed, the cursor stays on its entry.
         entry = self.current if typed == self._narrowed_to else None
         if start and self._entries:
             entry = self._entries[self.start_at()]
@@ -543,7 +549,7 @@ class ChooserScreen(OverlayScreen[None]):
         if cursor == self._first_entry():
             rows.scroll_to(y=0, animate=False, immediate=True)
         if typed.strip():
-            self._show_number()
+            self._preview_current()
 
     @property
     def _keys_width(self) -> int:
@@ -552,6 +558,7 @@ class ChooserScreen(OverlayScreen[None]):
         return min(max(longest, _KEYS_WIDTH), _KEYS_MOST) if longest else 1
 
     def _find(self, typed: str) -> list[ChooserEntry]:
+        """Return the entries that match a text, the best first."""
         if not typed.strip():
             return list(self._entries)
         ranked = [(match_score(typed, entry), entry) for entry in self._entries]
@@ -562,6 +569,7 @@ class ChooserScreen(OverlayScreen[None]):
     def _lines(
         self, entries: Iterable[ChooserEntry], width: int, *, headings: bool
     ) -> Iterable[_ChooserRow]:
+        """Yield the rows of entries: headings, and the lines of wrapped texts."""
         part = ""
         room = max(width - self._keys_width - _GAP, _LEAST_TEXT)
         for entry in entries:
@@ -584,14 +592,14 @@ class ChooserScreen(OverlayScreen[None]):
         words = Text(row.text, "" if entry.do is not None else "dim")
         typed = self.query_one(_FilterInput).value
         text.append_text(marked(words, typed) if typed.strip() else words)
-        # Where an entry belongs is said at the right, unless a heading above says it.
+        # The part of an entry is shown at the right, unless a heading above shows it.
         aside = "" if self.HEADINGS and not typed.strip() else (entry.aside or entry.part)
         room = width - text.cell_len - 2
         if row.first and aside and len(aside) <= room:
             text.append(" " * (room - len(aside) + 1)).append(aside, "dim")
         return (text,)
 
-    def _show_number(self) -> None:
+    def _preview_current(self) -> None:
         entry = self.current
         if entry is not None:
             self.preview_entry(entry)
@@ -617,8 +625,8 @@ def match_score(typed: str, entry: ChooserEntry) -> int:
 
 
 def _span(letters: str, text: str) -> int:
-    """Return how many characters of the text the letters span in order; 0 if they are not all
-    there."""
+    """Return the number of characters that the letters span in the text, in order; 0 if the text
+    does not contain them all in order."""
     at = start = -1
     for letter in letters:
         at = text.find(letter, at + 1)
@@ -639,8 +647,9 @@ async def entities_like(
     *,
     entity_type: str | None = None,
 ) -> Sequence[ChooserEntry]:
-    """Return entries for the first results of a search for `typed`, or for the entity if it is a
-    URN, of one type if given; `do` is called with the URN. Two requests."""
+    """Return entries for the first results of a search for `typed`, or for the entity if `typed` is
+    a URN. With `entity_type`, only entities of this type. Choosing an entry calls `do` with its
+    URN. Two requests."""
     catalog = await session.catalog()
     urn = pasted_urn(typed)
     if urn is not None:
@@ -657,7 +666,8 @@ def entity_entries(
     do: Callable[[Urn], None],
     part: str,
 ) -> list[ChooserEntry]:
-    """Return an entry for each of some entities, with what is known of them."""
+    """Return an entry for each URN, with name, type and platform. Choosing it calls `do` with the
+    URN."""
     looks: dict[Urn, tuple[str, str, str]] = {}
     for urn in urns:
         entity = entities_by_urn.get(urn)
@@ -695,11 +705,11 @@ class EntityScreen(ChooserScreen):
         return self._near
 
     def nothing_found(self, typed: str) -> str:
-        """Return that no entity has the typed name, or what to type."""
+        """Return the sentence for an empty list: no entity has the typed name, or what to type."""
         return "No entity has this name." if typed else "Type a name, or paste a URN."
 
     async def further(self, typed: str) -> Sequence[ChooserEntry]:
-        """Return the entities that the catalog finds."""
+        """Return entries for the entities that the catalog finds."""
         with self._session.reporting("searching for entities"):
             return await entities_like(self._session, typed, self._do)
         return ()
@@ -709,9 +719,9 @@ _LOW: Final = 30
 
 
 class TableScreen(OverlayScreen[_Result], Generic[_Result]):
-    """The base of screens that fill the terminal: a heading (`#heading`), a table (`TableRows`) of
-    which `rows` is the list, and for some the difference of the row under the cursor
-    (`DifferenceRows`). Undo and redo of the last save work here as on the page."""
+    """The base of screens that fill the terminal: a heading (`#heading`), a table (`TableRows`)
+    with the list `rows`, and often the difference of the row under the cursor (`DifferenceRows`).
+    The keys that undo and redo the last save work here, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = _app_bindings("app.take-back", "app.do-again")
 
@@ -734,7 +744,7 @@ class TableScreen(OverlayScreen[_Result], Generic[_Result]):
         self.set_class(self.size.height < _LOW, "-low")
 
     def show_written(self) -> None:
-        """Show what an undo or a redo wrote while this screen was open. The base does nothing."""
+        """Update the screen after an undo or a redo. This base does nothing."""
 
     async def action_take_back(self) -> None:
         """Undo the last save, after confirmation."""
@@ -755,29 +765,30 @@ class TableScreen(OverlayScreen[_Result], Generic[_Result]):
 
 
 class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT]):
-    """What all screens do that show a list (`ListSession`), in whichever layout.
+    """The common behaviour of all screens that show a list (`ListSession`), in any layout.
 
     A subclass makes the session (`begin`) and draws the rows (`list_rows`), the heading
-    (`heading`), and what there is to say of the row under the cursor (`show_row`).
+    (`heading`), and the details of the row under the cursor (`show_row`).
     """
 
     HINT: ClassVar[str] = ""
-    """What can be typed into the filter line."""
+    """The placeholder of the filter line; empty if the list has no filter."""
     NONE_HINT: ClassVar[str] = ""
-    """What to do where there are no rows."""
+    """What to do if there are no rows, as the end of a sentence."""
     HEADING: ClassVar[str] = "#heading"
-    """The widget of the heading."""
+    """The selector of the heading's widget."""
     FAILURE_HINT: ClassVar[str] = ""
-    """What else to do where the rows cannot be read, as a sentence."""
+    """A sentence on what else to do if the rows cannot be read."""
     OFFERED: ClassVar[Mapping[str, str]] = {}
-    """The names of the actions of the session that keys are offered for, by the names of those."""
+    """The names of session actions by the names of the key actions that need them to be
+    possible."""
 
     _rows: Rows
     _list: ListSession[ListStateT] | None = None
     _failure = ""
 
     def on_mount(self) -> None:
-        """Read the list."""
+        """Focus the list, and read it."""
         self.set_focus(self._rows)
         self.draw_rows()
         self.read()
@@ -787,11 +798,11 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
         raise NotImplementedError
 
     async def open_session(self) -> ListSession[ListStateT]:
-        """Return the session, once the catalog is open."""
+        """Open the catalog, and return the session of this list."""
         return self.begin(await self._session.catalog())
 
     def reporting(self) -> AbstractContextManager[None]:
-        """Return what shows why the list cannot be read."""
+        """Return a context that shows an error of reading the list."""
         return self._session.reporting(self.DOING, self.tell_failure, self.action_reload)
 
     def heading(self, state: ListStateT) -> Text:
@@ -818,7 +829,8 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
     async def read(
         self, step: Callable[[Any], Coroutine[Any, Any, object]] = ListSession.read
     ) -> None:
-        """Read the list, by a step of its session."""
+        """Open the session if needed, then run a step of it, by default the one that reads the
+        list."""
         with self.reporting():
             if self._list is None:
                 self._list = await self.open_session()
@@ -827,7 +839,8 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
             await step(self._list)
 
     def tell_failure(self, sentence: str) -> bool:
-        """Say why the list could not be read in place of it; return whether that is visible."""
+        """Show in place of the list why it could not be read; return whether the sentence is
+        visible."""
         self._failure = f"{sentence} {self.FAILURE_HINT}".strip()
         if self._list is None:
             self._shown = replace(self._shown, is_reading=False, instead="")
@@ -836,13 +849,13 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
         return not self._shown.listed
 
     def tell(self, message: Message) -> None:
-        """Show the message of a new state, but for that of `tell_failure`."""
+        """Show the message of a new state, unless `tell_failure` shows the same error."""
         if message.error is None or message.error is not self._shown.failure:
             super().tell(message)
 
     def instead(self, state: ListStateT) -> str:
-        """Return what is said in place of rows: what is waited for, why nothing could be read, or
-        that there is nothing, and what to do then."""
+        """Return the sentence shown in place of rows: that they are being read, why they could not
+        be read, or that there are none and what to do then."""
         if state.is_reading:
             return state.instead
         if state.failure is not None or not state.instead:
@@ -851,11 +864,12 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
         return f"{state.instead[:-1]}; {hint}." if hint else state.instead
 
     def hint(self, state: ListStateT) -> str:
-        """Return what to do where there are no rows, or none that matches."""
+        """Return what to do if there are no rows, or none matches the filter."""
         return "esc shows all" if state.rows else self.NONE_HINT
 
     def draw_state(self, before: ListStateT, state: ListStateT) -> None:
-        """Show the rows, the cursor, the heading, and the row under the cursor."""
+        """Update what has changed: the rows, the cursor, the heading, and the details of the row
+        under the cursor."""
         if before.listed is not state.listed or before.instead != state.instead:
             self.draw_rows()
         elif before.cursor != state.cursor:
@@ -866,7 +880,8 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
             self.show_row()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what there is something for; what a reader could do is shown as not possible."""
+        """Allow actions that are possible now; return None, for a disabled key, if only the
+        read-only server forbids one."""
         del parameters
         if action in self.OFFERED:
             why = self.why_not(self.OFFERED[action])
@@ -892,15 +907,15 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
             self.choose()
 
     def choose(self) -> None:
-        """Do what is done with the row that is chosen."""
+        """Run the action of a chosen row."""
         raise NotImplementedError
 
 
 class SessionListDialog(
     FramedScreen[_Result], ListFace[_Result, ListStateT], Generic[_Result, ListStateT]
 ):
-    """The base of dialogs that show a list, with a line on what is listed (`#what`); a subclass
-    draws that line, and each row on two lines."""
+    """The base of dialogs that show a list below a heading (`#what`); a subclass draws the heading,
+    and each row on two lines."""
 
     DEFAULT_CSS = """
     SessionListDialog > Vertical { width: 110; height: 24; }
@@ -915,7 +930,7 @@ class SessionListDialog(
         self._rows = Rows(row_height=2)
 
     def compose(self) -> ComposeResult:
-        """Yield the line, the list, and the keys."""
+        """Yield the heading, the list, and the keys."""
         with Vertical():
             yield Static("", id="what", markup=False)
             yield self._rows
@@ -931,7 +946,7 @@ class SessionListDialog(
         self._rows.show(len(state.listed), self.draw_row, cursor=state.cursor, empty=empty)
 
     def choose(self) -> None:
-        """Open the row that is chosen."""
+        """Open the chosen row."""
         self.action_open()
 
     def action_open(self) -> None:
@@ -943,8 +958,8 @@ _FAILURE_LINES: Final = 6
 
 
 class AddressListDialog(SessionListDialog[_Result, ListStateT], Generic[_Result, ListStateT]):
-    """The base of dialogs that are as high as their list, above a line that the address of
-    something else is typed into."""
+    """The base of dialogs that are as high as their list, with a line below it for typing an
+    address that is not listed."""
 
     DEFAULT_CSS = """
     AddressListDialog > Vertical {
@@ -971,7 +986,7 @@ class AddressListDialog(SessionListDialog[_Result, ListStateT], Generic[_Result,
         """Show no heading."""
 
     def list_rows(self, state: ListStateT) -> None:
-        """Show the rows, or in as many lines why there are none."""
+        """Show the rows, or why there are none, and fit the height."""
         least = 2 if state.failure is None else _FAILURE_LINES
         self._rows.styles.height = 2 * len(state.listed) or least
         super().list_rows(state)
@@ -981,7 +996,7 @@ class AddressListDialog(SessionListDialog[_Result, ListStateT], Generic[_Result,
         self.set_focus(self.query_one("#address"))
 
     def action_close(self) -> object:
-        """Go back from a line to the list; close from the list."""
+        """Go back from an input line to the list; from the list, close."""
         if self.focused is self._rows:
             return self.dismiss(None)
         self.set_focus(self._rows)
@@ -991,11 +1006,11 @@ class AddressListDialog(SessionListDialog[_Result, ListStateT], Generic[_Result,
 class SessionListScreen(
     TableScreen[_Result], ListFace[_Result, ListStateT], Generic[_Result, ListStateT]
 ):
-    """The base of lists that fill the terminal: a heading, a filter line, the rows, what there is
-    to say of the one under the cursor, and the keys.
+    """The base of lists that fill the terminal: a heading, a filter line, the rows, the details of
+    the row under the cursor, and the keys.
 
-    A subclass draws what is its own: the heading (`heading`), the rows (`rows_table`), and the
-    detail (`difference`, or another than `DifferenceRows`).
+    A subclass returns the heading (`heading`), the rows (`rows_table`), and the difference of a row
+    (`difference`), or replaces `DifferenceRows` with other details (`detail`).
     """
 
     def compose(self) -> ComposeResult:
@@ -1012,19 +1027,19 @@ class SessionListScreen(
         return FilterLine(self.HINT)
 
     def detail(self) -> ComposeResult:
-        """Yield what shows the row under the cursor."""
+        """Yield the widget for the details of the row under the cursor."""
         yield DifferenceRows()
 
     def rows_table(self, state: ListStateT) -> Table:
-        """Return the rows that are listed."""
+        """Return the listed rows as a table."""
         raise NotImplementedError
 
     def difference(self, row: Any) -> "Diff":
-        """Return what differs in a row; called in a thread."""
+        """Return the difference that a row shows; called in a thread."""
         raise NotImplementedError
 
     def table(self) -> Table | None:
-        """Return what is listed, for a file; None where nothing is."""
+        """Return the listed rows as a table for a file; None if there are none."""
         return self.rows_table(self._shown) if self._shown.listed else None
 
     def list_rows(self, state: ListStateT) -> None:
@@ -1043,7 +1058,7 @@ class SessionListScreen(
         self.query_one(DifferenceRows).show_lines(lines)
 
     def choose(self) -> None:
-        """Scroll the difference of the row that is chosen."""
+        """Focus the difference of the chosen row, to scroll it."""
         self.action_text()
 
     def action_filter(self) -> None:
@@ -1062,7 +1077,7 @@ class SessionListScreen(
         return narrowed
 
     def action_leave(self) -> None:
-        """Clear the filter, then close."""
+        """Clear the filter; if there is none, close."""
         if self.clear():
             self.narrow()
         else:

@@ -1,4 +1,5 @@
-"""Inputs: plain text, a filter above a list, and pasted names, URNs and addresses."""
+"""Input lines: plain text, a filter above a list; and the cleaning of pasted names, URNs and
+addresses."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,13 +20,13 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 
 LONGEST = 10_000
-_BEGINS = "urn:li:"
+_URN_START = "urn:li:"
 _URN_LONGEST = 4_000
 
 
 def pasted_line(text: str) -> tuple[str, bool]:
-    """Return a pasted text as one line, and whether it was cut. A single character, which may have
-    been typed, is kept as it is."""
+    """Return a pasted text as one line, and whether it was cut. A single character is kept
+    unchanged, because it may have been typed."""
     if text.splitlines() == [text] and len(text) == 1:
         return text, False
     is_cut = len(text) > LONGEST
@@ -33,19 +34,20 @@ def pasted_line(text: str) -> tuple[str, bool]:
 
 
 def pasted_urn(text: str) -> Urn | None:
-    """Return the URN in a text that is a URN or a web address with one in it; None otherwise."""
+    """Return the URN in a text that is a URN or a web address that contains one; None for any other
+    text."""
     candidate = text.strip().strip("\"'<>")
     if len(candidate) > _URN_LONGEST:
         return None
     is_address = candidate.startswith(("http://", "https://"))
     if is_address:
-        # Of an address within an address, its signs are spelled twice.
+        # An address within an address is percent-encoded twice.
         candidate = unquote(unquote(candidate)) if "%25" in candidate else unquote(candidate)
-    elif not candidate.lower().startswith((_BEGINS, "urn%3a")):
+    elif not candidate.lower().startswith((_URN_START, "urn%3a")):
         return None
     else:
         candidate = unquote(candidate) if candidate.lower().startswith("urn%3a") else candidate
-    at = candidate.find(_BEGINS)
+    at = candidate.find(_URN_START)
     if at < 0:
         return None
     urn_text = candidate[at : _end(candidate, at)] if is_address else candidate[at:]
@@ -56,7 +58,7 @@ def pasted_urn(text: str) -> Urn | None:
 
 
 def _end(text: str, at: int) -> int:
-    """Return the end of the URN that begins at a position of an address."""
+    """Return the end of the URN that begins at position `at` of an address."""
     depth = 0
     for place in range(at, len(text)):
         char = text[place]
@@ -72,8 +74,8 @@ def _end(text: str, at: int) -> int:
 
 
 class FilterLine(Input):
-    """A filter that appears above a list and takes the focus; every change filters, ⏎ keeps the
-    filter and goes to the list, escape clears it."""
+    """A filter line that appears above a list. Every change filters the list, ⏎ keeps the filter
+    and focuses the list, escape clears the filter."""
 
     DEFAULT_CSS = """
     FilterLine, FilterLine:focus { border: none; height: 1; padding: 0 1; background: $surface; }
@@ -115,9 +117,9 @@ class FilterLine(Input):
         self.post_message(self.FilterClosed(self, keep=False))
 
 
-# Both would move what stands behind them.
+# Both would shift the text after them.
 _BREAKING = str.maketrans({"\t": "␉", "\n": "␊"})
-# All of a line is drawn anew with every key, which takes seconds where it is a megabyte.
+# The whole line is redrawn at every key, which would take seconds for a megabyte.
 _SHOWN_AT_MOST = 5_000
 
 
@@ -148,7 +150,7 @@ class TypedLine(HintedLine):
     """An input for arbitrary values of any length: control characters are shown as marks, and text
     that is cut ends with a mark. The value itself is not changed."""
 
-    # Its own size is given by the style: a letter more lays nothing out anew.
+    # Not a layout property: the size is set by the style, so a typed letter causes no layout.
     virtual_size = Reactive(Size(0, 0))
 
     @property

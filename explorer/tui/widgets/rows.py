@@ -1,8 +1,8 @@
-"""A virtual list: any number of rows, of which only those on screen are drawn; a table, which is a
-line of headings above a list; and a diff.
+"""A virtual list, which draws only the visible rows; a table, which is a list below a line of
+headings; and a diff.
 
-All tables and lists of the application use this widget: it has a count, and a function that draws a
-row when it becomes visible, so its cost does not depend on the number of rows.
+All tables and lists of the application use this widget: it has a row count and a function that
+draws a visible row, so its cost does not depend on the number of rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,7 +45,7 @@ def strip_of(line: Text, width: int, style: Style) -> Strip:
 
 
 def _style_of(text: Text) -> Style:
-    """Return the style of a whole text, which Rich's rendering ignores for a text without spans."""
+    """Return the base style of a text. (Rich ignores it when it renders a text without spans.)"""
     return _CONSOLE.get_style(text.style, default=Style.null())
 
 
@@ -120,7 +120,7 @@ def wrap_parts(line: str, width: int) -> Iterator[str]:
             end -= max((cell_len(line[at:end]) - width) // 2, 1)
         if end < len(line):
             space = line.rfind(" ", at, end)
-            # Not within what a line is indented by.
+            # Not within the indent of a line.
             end = space + 1 if line[at : max(space, at)].strip() else end
         yield line[at:end]
         if end >= len(line):
@@ -129,15 +129,16 @@ def wrap_parts(line: str, width: int) -> Iterator[str]:
 
 
 DrawRow = Callable[[int, int], Sequence[Text]]
-"""Draws row `index` for a width in cells: its lines, as many as the list's rows are high. What it
-draws from may change only before `show`, `grow`, `refresh` or `refresh_lines`."""
+"""Called with a row's index and a width in cells; returns the lines of the row, as many as the row
+height. Drawn rows are cached: after a change of their data, call `show`, `grow`, `refresh` or
+`refresh_lines`."""
 
 _KEPT_ROWS = 200
 
 _Listed = TypeVar("_Listed")
 
 MARK = "◆"
-"""What stands before a row that is marked."""
+"""The sign before a marked row."""
 
 
 class Rows(ScrollView, SizeAware, can_focus=True):
@@ -177,7 +178,8 @@ class Rows(ScrollView, SizeAware, can_focus=True):
             return self.rows
 
     def __init__(self, *, row_height: int = 1) -> None:
-        # Rows as drawn, for scrolling by one is to draw one; and the style of what lies below them.
+        # The cache of drawn rows, so that scrolling by a row draws only one; and the base style of
+        # the widget.
         self._drawn: dict[tuple[int, int, Style], list[Strip]] = {}
         self._base = Style.null()
         super().__init__()
@@ -206,7 +208,8 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         return self._draw
 
     def under_cursor(self, listed: Sequence[_Listed]) -> _Listed | None:
-        """Return the item of `listed`, one for each row, under the cursor; None below the last."""
+        """Return the item under the cursor, where `listed` has one item for each row; None if there
+        is none."""
         return listed[self.cursor] if self.cursor < len(listed) else None
 
     def grow(self, count: int) -> None:
@@ -221,7 +224,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         if target == self.cursor or not self.count:
             return
         previous, self.cursor = self.cursor, target
-        # The scroll bar beside them stays as it is.
+        # Without the scroll bar, which does not change.
         width = self.scrollable_content_region.width
         for row in (previous, target):
             y = row * self.row_height - self.scroll_offset.y
@@ -230,7 +233,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         self.post_moved()
 
     def post_moved(self) -> None:
-        """Announce that the cursor moved to another row."""
+        """Post the message that the cursor moved to another row."""
         self.post_message(self.Moved(self, self.cursor))
 
     def refresh(
@@ -254,7 +257,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         """Render the visible lines on one common background. The widget has no border or padding,
         so cached lines are returned unchanged."""
         if not self.is_attached:
-            # Textual may paint a list once more that was just removed and has no styles left.
+            # Textual may paint a list once more after it was removed and has lost its styles.
             return [Strip.blank(crop.width)] * crop.height
         self._base = self.rich_style
         if self.styles.gutter or self.opacity < 1:
@@ -299,6 +302,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         return line.adjust_cell_length(max(self.size.width, line.cell_length), self._base)
 
     def _follow(self) -> None:
+        """Scroll the cursor into view."""
         height = self.scrollable_content_region.height
         if not height:
             return
@@ -306,7 +310,8 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         self._scroll(max(top + self.row_height - height, min(first, top)))
 
     def _scroll(self, first: int) -> None:
-        # Forced: new rows may be scrolled to before there is a scroll bar for them.
+        """Scroll to a line."""
+        # `force`, because new rows may be scrolled to before the scroll bar is shown.
         if first != self.scroll_offset.y:
             self.scroll_to(y=first, animate=False, immediate=True, force=True)
 
@@ -380,8 +385,8 @@ class ActionRequested(Message):
 
 
 class ActionRows(Rows):
-    """A list with keys for actions of the widget around it; `offers` returns whether an action is
-    available."""
+    """A list with keys for actions of the widget around it; `offers(name)` returns whether an
+    action is available."""
 
     def __init__(self, offers: Callable[[str], bool] = lambda _: True) -> None:
         super().__init__()
@@ -404,7 +409,7 @@ class TextRows(Rows):
     has_cursor = False
 
     def move_to(self, index: int) -> None:
-        """Scroll so that a line is at the top, or as near to it as possible."""
+        """Scroll so that a line is as near to the top as possible."""
         self._scroll(max(0, min(index, self.count - self._page)))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -423,12 +428,13 @@ class TextRows(Rows):
 _MEASURED_ROWS: Final = 500
 _GAP: Final = 2
 _NARROWEST: Final = 18
-"""In cells: what a text that can be cut is given before another column is left out."""
+"""The least width, in cells, to which a text column is cut before another column is left out."""
 
 
 class TableRows(Vertical):
     """Shows a `Table`. Numbers are right-aligned; a column is as wide as its longest value in the
-    first rows. In less room texts are cut first, then dim columns are left out from the right."""
+    first rows. If there is less room, texts are cut first, then dim columns are left out from the
+    right."""
 
     DEFAULT_CSS = """
     TableRows > Static { height: 1; color: $text-muted; }
@@ -453,11 +459,11 @@ class TableRows(Vertical):
         self._table = table
         self._measured_width = -1
         self.rows.show(len(table.rows), self._draw_row, cursor=cursor, empty=empty)
-        # The scroll bar may appear or disappear with them.
+        # The scroll bar may appear or disappear with the new rows.
         self.call_after_refresh(self._show_headings)
 
     def table(self) -> Table | None:
-        """Return what is shown, for a file; None while nothing is."""
+        """Return the shown table, for a file; None if nothing is shown."""
         return self._table if self._table.rows else None
 
     def on_resize(self) -> None:
@@ -465,7 +471,7 @@ class TableRows(Vertical):
         self.call_after_refresh(self._show_headings)
 
     def _show_headings(self) -> None:
-        # Beside the scroll bar, as the rows.
+        # As wide as the rows, without the scroll bar.
         width = self.rows.scrollable_content_region.width
         if width:
             columns = self._table.columns
@@ -483,7 +489,7 @@ class TableRows(Vertical):
         return (self._join_cells(cells, width),)
 
     def _join_cells(self, cells: Sequence[Text], width: int) -> Text:
-        """Return the cells of the columns that there is room for, on one line."""
+        """Return on one line the cells of the columns that fit."""
         if width != self._measured_width:
             self._measured_width = width
             self._widths = _column_widths(self._table, width)
@@ -505,14 +511,14 @@ def _format_cell(cell: Cell, column: TableColumn) -> str:
 
 
 def _is_number(table: Table, at: int) -> bool:
-    """Return whether a column holds numbers, as far as its first known value tells."""
+    """Return whether a column has numbers, judging by its first known value."""
     cells = (row[at] for row in table.rows[:_MEASURED_ROWS])
     first = next((cell for cell in cells if cell is not None), None)
     return isinstance(first, int | float) and not isinstance(first, bool)
 
 
 def _column_widths(table: Table, width: int) -> dict[int, int]:
-    """Return the width in cells of each column that is shown, by its place in the table."""
+    """Return the width in cells of each shown column, by its index in the table."""
     widths = {}
     for at, column in enumerate(table.columns):
         if not column.is_for("people"):
@@ -566,7 +572,7 @@ class DifferenceRows(TextRows):
     """
 
     class DifferenceClosed(Message):
-        """Asks to go back to the list beside it."""
+        """Asks to go back to the list beside the diff."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"differences--added", "differences--removed"}
 
@@ -624,7 +630,7 @@ def _wrap_lines(lines: "Iterable[DiffLine]", width: int) -> "Iterator[DiffLine]"
         if cell_len(clean_line.text) + indent <= width:
             yield clean_line
             continue
-        # The rest of a line is indented like its text, not like its mark.
+        # Continuation lines are indented like the text of the line, after its mark.
         start = 0
         for part in wrap_parts(clean_line.text, width - indent):
             end = start + len(part)

@@ -1,4 +1,4 @@
-"""The base of every tab of an entity's page, and the line of titles."""
+"""The base classes of the tabs of an entity's page, and the line of their titles."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 TRIES_AGAIN: Final = f"{refusal_sentence('This')}; r tries again."
-"""What is shown in place of the content of a tab that could not be read."""
+"""The sentence shown in place of a tab that the server refused to read."""
 
 
 class View(SizeAware):
     """A view of an entity.
 
-    `show_entity` is called with every entity that was read, and draws what needs no request. `read`
-    requests the rest. Responses for an entity that is no longer shown are discarded.
+    `show_entity` is called with every entity that was read, and draws everything that needs no
+    request. `read` requests the rest. Responses for an entity that is no longer shown are
+    discarded.
     """
 
     @property
     def room(self) -> Size:
-        """Return the size that the page has for its tabs, known before the first layout of this
-        one."""
+        """Return the room for a tab on the page, known even before the first layout of this tab."""
         pages = (ancestor for ancestor in self.ancestors if isinstance(ancestor, ContentSwitcher))
         return next((page.size for page in pages), self.app.size)
 
@@ -39,7 +39,8 @@ class View(SizeAware):
         return ""
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Draw what needs no request; `keep` means that it is the same entity, read again."""
+        """Draw everything that needs no request; `keep` means that the same entity was read
+        again."""
 
     async def read(self, entity: "Entity") -> None:
         """Request the rest, and show it."""
@@ -48,7 +49,7 @@ class View(SizeAware):
         """Show times in the chosen zone."""
 
     def table(self) -> "Table | None":
-        """Return what is shown as a table for a file; None if it is not a list."""
+        """Return the shown list as a table for a file; None if the content is not a list."""
         return None
 
     def focus_content(self) -> None:
@@ -60,12 +61,12 @@ class Tab(View):
     `eager`, right after the entity was read."""
 
     NAME: ClassVar[str]
-    """What the tab is called in actions and as a widget's id."""
+    """The name of the tab in actions, and its widget id."""
     KEY: ClassVar[str]
-    """The number that shows it."""
+    """The number key that shows the tab."""
     TITLE: ClassVar[str]
     SHORT: ClassVar[str]
-    """The title where there is little room."""
+    """The title if there is little room."""
 
     eager: ClassVar[bool] = False
 
@@ -79,9 +80,9 @@ _Gap = Literal["wide", "close", "none"]
 
 
 def titles(tabs: Sequence[Tab], chosen: Tab, width: int) -> Text:
-    """Return the titles with their numbers, the chosen one in full. In less room they are first set
-    closer, then shortened one after another (the longest savings first), then reduced to numbers;
-    text that is still cut ends with a mark."""
+    """Return the titles with their numbers, the title of the chosen tab in full. If there is less
+    room, the gaps are reduced first, then titles are shortened one after another (the longest
+    savings first), then reduced to numbers; text that is still cut ends with a mark."""
     short: set[Tab] = set()
     text = _titles(tabs, chosen, "wide", short)
     candidates = [tab for tab in tabs if tab is not chosen and tab.SHORT != tab.TITLE]

@@ -1,9 +1,9 @@
-"""The text area: text with its own line ends, markdown in colours, and long texts wrapped quickly.
+"""The text area: it keeps line ends, highlights Markdown, and wraps long texts quickly.
 
-Textual's document knows lines without ends, joins them with one kind of line end, and breaks them
-at characters that end no line elsewhere. Here a line ends at CR, LF or CRLF and keeps its own end.
-Lines are drawn with a mark in the place of each character that would drive the terminal; what is
-sent is what was typed.
+Textual's document drops the line ends, joins all lines with one kind of line end, and also breaks
+lines at characters that are not line ends elsewhere. Here a line ends at CR, LF or CRLF and keeps
+its own end. Characters that would drive the terminal are drawn as marks; the text itself is not
+changed.
 """
 
 import operator
@@ -37,12 +37,13 @@ from explorer.client.display import visible
 from explorer.tui.actions import actions_of, bindings
 from explorer.tui.widgets.bars import KeyLine
 
-# No text has these, for they are no characters. One breaks a line that is too long to be drawn at
-# every key; the other follows a CR of its own, so that with an LF after it it stays one.
+# Lone surrogates, which occur in no text. The first breaks a line that is too long to be redrawn at
+# every key; the second follows a single CR, so that a following LF does not turn it into CRLF.
 _FOLD = "\udfff"
 _ALONE = "\udffe"
 _INNER = re.compile(f"[{_FOLD}{_ALONE}]")
-# A long paragraph is left whole; what is longer falls into parts that are quickly drawn.
+# Lines longer than the first limit are folded into parts of about the second, which are drawn
+# quickly.
 _LONGEST = 2_000
 _FOLD_AT = 480
 _ENDS = re.compile(f"\r\n|\r{_ALONE}?|\n|{_FOLD}")
@@ -54,12 +55,12 @@ _LineEnd = Literal["\r\n", "\n", "\r"]
 
 
 class ExactDocument(DocumentBase):
-    """A text as lines with their ends. Where it was folded there is nothing in the text, but the
-    cursor stops there."""
+    """A text as lines with their ends. A fold breaks a long line for the display: it is not part of
+    the text, but the cursor stops at it."""
 
     def __init__(self, text: str) -> None:
         self.revision = 0
-        """How often the text was changed."""
+        """The number of changes to the text so far."""
         self._raw, self._ends = _split(fold_long_lines(text))
         self._lines = [_format_key(line) for line in self._raw]
         self._newline = _usual(self._ends)
@@ -67,8 +68,8 @@ class ExactDocument(DocumentBase):
 
     @property
     def text(self) -> str:
-        """Return the text, character for character. It is joined once for each change, because a
-        text area asks for it at every line that it draws."""
+        """Return the exact text. It is cached until the next change, because a text area asks for
+        it at every line that it draws."""
         if self._text is None or self._text[0] != self.revision:
             text = "".join(chain.from_iterable(zip(self._raw, self._ends, strict=True)))
             self._text = self.revision, text.replace(_FOLD, "")
@@ -76,12 +77,12 @@ class ExactDocument(DocumentBase):
 
     @property
     def newline(self) -> _LineEnd:
-        """Return the line end that most lines had at first."""
+        """Return the line end that most lines of the initial text had."""
         return self._newline
 
     @property
     def lines(self) -> list[str]:
-        """Return the lines as they are drawn, without their ends."""
+        """Return the lines for drawing: with marks, without line ends."""
         return self._lines
 
     @property
@@ -117,23 +118,24 @@ class ExactDocument(DocumentBase):
         return Size(max(widths), len(self._lines))
 
     def get_text_range(self, start: Location, end: Location) -> str:
-        """Return the text between two places, character for character."""
+        """Return the exact text between two places."""
         top, bottom = sorted((start, end))
         return _INNER.sub("", self._exact(top, bottom))
 
     def is_folded_before(self, row: int) -> bool:
-        """Return whether a line continues the one above, with no line end between them."""
+        """Return whether there is only a fold, no line end, between a line and the line above."""
         return 0 < row < len(self._ends) and self._ends[row - 1] == _FOLD
 
     def line_ends(self) -> str:
-        """Return the line ends in a few words if they are unusual; else an empty text."""
+        """Return the names of the line ends if they are unusual; an empty text for LF alone."""
         kinds = {_NAMES[end] for end in self._ends[:-1] if end != _FOLD}
         if not kinds - {"LF"}:
             return ""
         return f"{' and '.join(sorted(kinds))} line ends"
 
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
-        """Put a text in the place of another. What is replaced comes back with its line ends."""
+        """Replace the text between two places. The result has the replaced text with its exact line
+        ends."""
         self.revision += 1
         top, bottom = sorted((start, end))
         replaced = self._exact(top, bottom)
@@ -163,8 +165,8 @@ class ExactDocument(DocumentBase):
 
 
 def fold_long_lines(text: str) -> str:
-    """Return the text for a document: lines of thousands of characters are broken into several."""
-    # A line that ends at LF alone is no shorter than one that ends at CR too.
+    """Return the text with folds in lines of thousands of characters."""
+    # A quick check by LF alone is safe: lines that end at CR are only shorter.
     if len(max(text.split("\n"), key=len)) <= _LONGEST:
         return text
     return _LINE.sub(_fold, text)
@@ -175,7 +177,7 @@ _NAMES = {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
-    """Return the lines of a text and the end of each; that of the last is empty."""
+    """Return the lines of a text and their ends; the last end is empty."""
     if not _UNUSUAL_END.search(text):
         lines = text.split("\n")
         return lines, ["\n"] * (len(lines) - 1) + [""]
@@ -212,7 +214,7 @@ def _usual(ends: Sequence[str]) -> _LineEnd:
 SpanKind = Literal["heading", "strong", "emphasis", "code", "link", "mark", "quote"]
 
 FENCE = re.compile(r" {0,3}(?:```|~~~)")
-# Beyond it nothing is looked at: such a text is no longer written by hand.
+# Longer texts are not highlighted: nobody writes them by hand.
 _LINES_LIMIT = 20_000
 _LENGTH_LIMIT = 2_000
 
@@ -237,7 +239,7 @@ def fenced_rows(lines: Sequence[str]) -> frozenset[int]:
     inside = ""
     rows: list[int] = []
     for row, line in enumerate(lines[:_LINES_LIMIT]):
-        # Most lines contain neither, which is faster to check than the pattern.
+        # Most lines contain neither character, and this check is faster than the pattern.
         if ("```" in line or "~~~" in line) and FENCE.match(line):
             fence = line.lstrip()[:3]
             rows.append(row)
@@ -248,7 +250,7 @@ def fenced_rows(lines: Sequence[str]) -> frozenset[int]:
 
 
 def spans(line: str) -> Iterator[tuple[int, int, SpanKind]]:
-    """Yield the markdown in a line outside fences: its start, its end, and its kind."""
+    """Yield the start, end and kind of each piece of Markdown in a line outside fences."""
     line = line[:_LENGTH_LIMIT]
     if _HEADING.match(line):
         yield 0, len(line), "heading"
@@ -270,12 +272,12 @@ def spans(line: str) -> Iterator[tuple[int, int, SpanKind]]:
         yield first, last, "code"
 
 
-# Every character in a cell of its own, and no white space but the blank.
+# Matches lines where every character takes one cell and the only white space is the blank.
 _NARROW = re.compile("[ -~¡-ʯ]*")
 
 
 def _narrow_breaks(line: str, width: int) -> list[int] | None:
-    """Return where a line is broken to a width in cells, always before a word.
+    """Return the columns at which a line is broken to a width in cells, always before a word.
 
     None if counting characters is not enough: a character may not be one cell wide, or a word is
     longer than the width.
@@ -287,7 +289,7 @@ def _narrow_breaks(line: str, width: int) -> list[int] | None:
     while len(line) - start > width > 0:
         end = start + width
         if line[end] == " ":
-            # The blanks behind a word go with it, so that it does not fit.
+            # The blanks after a word count as part of it.
             end = start + len(line[start:end].rstrip(" "))
         following = line.rfind(" ", start, end) + 1
         if following <= start:
@@ -298,15 +300,16 @@ def _narrow_breaks(line: str, width: int) -> list[int] | None:
 
 
 class _LineOfRow(list[tuple[int, int]]):
-    """By row of a wrapped text, its line and which part of that it is; found where it is asked
-    for, as a text of 200 kB has thousands of rows and a screen shows forty."""
+    """For each row of a wrapped text, its line and its part of that line. Computed on access,
+    because a text of 200 kB has thousands of rows and a screen shows forty."""
 
     def __init__(self, first_rows: list[int]) -> None:
         super().__init__()
         self._first_rows = first_rows
 
     def __getitem__(self, row: SupportsIndex) -> tuple[int, int]:  # type: ignore[override]
-        """Return the line of a row, from 0, and the part of it; raises `IndexError` beyond."""
+        """Return the line of a row and its part of that line, both from 0. Raise `IndexError` for
+        other rows."""
         at = operator.index(row)
         if not 0 <= at < self._first_rows[-1]:
             raise IndexError(at)
@@ -315,22 +318,21 @@ class _LineOfRow(list[tuple[int, int]]):
 
 
 class FastWrappedDocument(WrappedDocument):
-    """As its parent, which counts the lines of the whole text at every line that is drawn,
-    measures every word, and makes two lists and a tuple of every line. What is broken already is
-    not broken again to the same width: a text area asks for that several times until it has its
-    place."""
+    """A faster replacement for its parent, which counts the lines of the whole text at every line
+    drawn, measures every word, and builds two lists and a tuple for every line. A text is not
+    wrapped again for the same width: a text area asks for that several times during its layout."""
 
     document: ExactDocument
 
     def __init__(self, document: ExactDocument, width: int = 0, tab_width: int = 4) -> None:
         self._wrapped_for = (-1, -1, -1)
         self._breaks: list[list[int]] = []
-        # Of every line, and behind them the height of all.
+        # The first row of every line, and at the end the number of all rows.
         self._first_rows = [0]
         super().__init__(document, width, tab_width)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
-        """Break every line to a width in cells, unless that was done already."""
+        """Wrap every line to a width in cells, unless that was done already."""
         tab = tab_width or self._wrapped_for[1]
         wrapped_for = (width, tab, self.document.revision)
         if wrapped_for != self._wrapped_for:
@@ -339,7 +341,7 @@ class FastWrappedDocument(WrappedDocument):
             self._number_rows(0)
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
-        """Break the lines anew that were changed."""
+        """Wrap the changed lines again."""
         last = len(self._breaks) - 1
         top, bottom = sorted((min(start[0], last), min(old_end[0], last)))
         new_bottom = max(top, start[0], new_end[0])
@@ -349,8 +351,8 @@ class FastWrappedDocument(WrappedDocument):
         self._number_rows(top)
 
     def _breaks_of(self, lines: Sequence[str]) -> list[list[int]]:
-        """Return the columns at which each line is broken. Lines on one row share an empty list,
-        which is never changed."""
+        """Return for each line the columns at which it is broken. Lines on one row share an empty
+        list, which must not be changed."""
         width, tab, _ = self._wrapped_for
         unbroken: list[int] = []
         breaks_by_line = [unbroken] * len(lines)
@@ -364,15 +366,16 @@ class FastWrappedDocument(WrappedDocument):
         return breaks_by_line
 
     def _number_rows(self, top: int) -> None:
-        """Count rows from a line on."""
+        """Number the rows from the line `top` on."""
         heights = (len(breaks) + 1 for breaks in self._breaks[top:])
         self._first_rows[top:] = accumulate(heights, initial=self._first_rows[top])
-        # The text area looks the row of a line up in this, without a method.
+        # The text area reads this attribute directly.
         self._offset_to_line_info = _LineOfRow(self._first_rows)
 
     @property
     def wrapped(self) -> bool:
-        """Return whether each line is on one row, as the property of the parent does."""
+        """Return whether every line is on one row; despite its name, so does the parent's
+        property."""
         return self.height == len(self._breaks)
 
     @property
@@ -386,13 +389,13 @@ class FastWrappedDocument(WrappedDocument):
         return self._first_rows[-1]
 
     def offset_to_location(self, offset: Offset) -> Location:
-        """Return the place in the text at a column and a row, or the nearest to it."""
+        """Return the place in the text that is nearest to a column and a row on the screen."""
         x, y = offset
         line, part = self._offset_to_line_info[clamp(y, 0, self.height - 1)]
         return line, self.get_target_document_column(line, max(x, 0), part)
 
     def location_to_offset(self, location: Location) -> Offset:
-        """Return the column in cells and the row of a place in the text."""
+        """Return the column in cells and the row on the screen of a place in the text."""
         line, column = location
         breaks = self.get_offsets(line)
         part = bisect_right(breaks, column)
@@ -401,12 +404,12 @@ class FastWrappedDocument(WrappedDocument):
         return Offset(cells, self._first_rows[line] + part)
 
     def get_sections(self, line_index: int) -> list[str]:
-        """Return the parts of a line."""
+        """Return the parts of a line, one for each row."""
         line, breaks = self.document[line_index], self.get_offsets(line_index)
         return [line[start:end] for start, end in pairwise((0, *breaks, len(line)))]
 
     def get_offsets(self, line_index: int) -> list[int]:
-        """Return the columns at which a line is broken; raises `ValueError` if there is no such
+        """Return the columns at which a line is broken. Raise `ValueError` if there is no such
         line."""
         if not 0 <= line_index < len(self._breaks):
             raise ValueError(f"There is no line {line_index}: there are {len(self._breaks)}.")
@@ -422,7 +425,8 @@ _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 
 
 def _inherit_bindings() -> list[BindingType]:
-    """Return the keys of any text area, except those that mean something else in the editor."""
+    """Return Textual's key bindings of a text area, without keys that have another action in the
+    editor."""
     editor_keys = {
         key for scope in ("text", "editor") for action in actions_of(scope) for key in action.keys
     }
@@ -438,7 +442,8 @@ def _inherit_bindings() -> list[BindingType]:
 
 
 class DescriptionArea(TextArea, inherit_bindings=False):
-    """A text with its own line ends, in which what would drive the terminal is shown as a mark."""
+    """A text area that keeps line ends, and shows characters that would drive the terminal as
+    marks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*_inherit_bindings(), *bindings("text")]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -461,7 +466,7 @@ class DescriptionArea(TextArea, inherit_bindings=False):
     """
 
     class Typed(Message):
-        """Somebody typed or pasted something."""
+        """Something was typed or pasted."""
 
     def __init__(self, text: str) -> None:
         self._fenced: frozenset[int] | None = None
@@ -471,59 +476,59 @@ class DescriptionArea(TextArea, inherit_bindings=False):
         self._give_up: Callable[[], None] | None = None
         super().__init__(soft_wrap=True)
         self.cursor_blink = False
-        # It would look through the whole text at every move.
+        # Bracket matching would search the whole text at every move.
         self.match_cursor_bracket = False
-        self._begin(text)
+        self._load_document(text)
 
     @property
     def exact(self) -> ExactDocument:
-        """What is edited, with its line ends."""
+        """Return the edited document, with its line ends."""
         document = self.document
         return document if isinstance(document, ExactDocument) else ExactDocument(document.text)
 
     def load_text(self, text: str) -> None:
-        """Begin another text; what was done to the old one is forgotten."""
+        """Replace the text, and clear the undo history."""
         super().load_text("")
-        self._begin(text)
+        self._load_document(text)
 
     def open_text(self, text: str) -> None:
-        """Begin another text, the cursor at its end; what was done to the old one is forgotten."""
+        """Replace the text, clear the undo history, and put the cursor at the end."""
         self.load_text(text)
         self.move_cursor(self.document.end)
 
     def replace_all(self, text: str) -> None:
-        """Put another text in the place of this one; the undo key takes it back."""
+        """Replace the text by an edit that undo can revert; put the cursor at the end."""
         if text != self.text:
             self.history.checkpoint()
             self.replace(text, self.document.start, self.document.end)
             self.move_cursor(self.document.end)
 
     def hold(self, give_up: Callable[[], None] | None = None) -> None:
-        """Keep every key from now on, to be done in its order after `go_on`. Escape calls
-        `give_up`, where there is one, and is kept with the others where there is none."""
+        """Queue every key from now on, until `go_on` processes them in order. With `give_up`,
+        escape is not queued but calls it."""
         self._state, self._give_up = "waits", give_up
 
     def ignore(self) -> None:
-        """Drop every key, and those that wait: there is no text for them."""
+        """Drop the queued keys, and all further keys: there is no text for them."""
         self._state = "deaf"
         self._held.clear()
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether keys wait, or would if one were pressed."""
+        """Return whether keys are queued, or the next key would be."""
         return self._state == "waits" or self._is_catching_up or bool(self._held)
 
     @property
     def has_held(self) -> bool:
-        """Return whether a key waits."""
+        """Return whether a key is queued."""
         return bool(self._held)
 
     def drop_held(self) -> None:
-        """Drop the keys that wait."""
+        """Drop the queued keys."""
         self._held.clear()
 
     async def go_on(self) -> None:
-        """Do what was pressed meanwhile in its order, up to a key after which it has to wait."""
+        """Stop queueing, and process the queued keys in order until a key calls `hold` again."""
         self._state, self._give_up = "open", None
         if self._is_catching_up:
             return
@@ -535,25 +540,25 @@ class DescriptionArea(TextArea, inherit_bindings=False):
             self._is_catching_up = False
 
     def on_resize(self) -> None:
-        """Paint the text as it is wrapped for the new size, with the cursor in view.
+        """Repaint the text, and scroll the cursor into view.
 
-        The text area wraps the text when it is told its new size, which is after the screen was
-        painted with the lines of the old one, and paints again only if the number of lines changed.
+        Textual wraps the text only after it has painted the screen at the new size, and repaints
+        only if the number of lines changed.
         """
         self.refresh()
         self.call_next(self.scroll_cursor_visible)
 
     def undo(self) -> None:
-        """Undo the newest edits that belong together."""
-        self._aside_for(super().undo)
+        """Undo the last group of edits."""
+        self._run_edits(super().undo)
 
     def redo(self) -> None:
-        """Do again what was undone last."""
-        self._aside_for(super().redo)
+        """Redo the edits that were undone last."""
+        self._run_edits(super().redo)
 
-    def _aside_for(self, change: Callable[[], None]) -> None:
-        """Change the text by many edits at once, the cursor where there is always a place for it:
-        it may be looked for in between, when its own is gone."""
+    def _run_edits(self, change: Callable[[], None]) -> None:
+        """Run a change of many edits with the cursor at the start of the text, because the cursor
+        is read between the edits, when its old place may be gone."""
         was, before = self.selection, self.exact.revision
         self._fenced = None
         self.set_reactive(TextArea.selection, Selection.cursor((0, 0)))
@@ -570,24 +575,24 @@ class DescriptionArea(TextArea, inherit_bindings=False):
         self.move_cursor(self.document.end)
 
     def action_indent(self) -> None:
-        """Four spaces, as markdown counts them."""
+        """Insert four spaces, the indent of Markdown."""
         self._type("    ")
 
     def edit(self, edit: Edit) -> EditResult:
-        """Do an edit."""
+        """Apply an edit, with folds in long lines of its text."""
         self._fenced = None
         edit.text = fold_long_lines(edit.text)
         return super().edit(edit)
 
     def action_delete_left(self) -> None:
-        """Delete the character before the cursor, also where the line was only folded."""
+        """Delete the character before the cursor, even across a fold."""
         row, column = self.cursor_location
         if self.selection.is_empty and column == 0 and self.exact.is_folded_before(row):
             self.move_cursor((row - 1, len(self.document.get_line(row - 1))))
         super().action_delete_left()
 
     def action_delete_right(self) -> None:
-        """Delete the character under the cursor, also where the line was only folded."""
+        """Delete the character under the cursor, even across a fold."""
         row, column = self.cursor_location
         at_end = column == len(self.document.get_line(row))
         if self.selection.is_empty and at_end and self.exact.is_folded_before(row + 1):
@@ -595,7 +600,7 @@ class DescriptionArea(TextArea, inherit_bindings=False):
         super().action_delete_right()
 
     def get_line(self, line_index: int) -> Text:
-        """Return a line as it is drawn."""
+        """Return a line with its Markdown highlighted."""
         line = super().get_line(line_index)
         if self._fenced is None:
             self._fenced = fenced_rows(self.exact.lines)
@@ -607,8 +612,9 @@ class DescriptionArea(TextArea, inherit_bindings=False):
         return line
 
     def _type(self, text: str) -> None:
+        """Insert a text at the cursor in place of the selection."""
         self.post_message(self.Typed())
-        # Lines that are typed or pasted end as the others do.
+        # Typed and pasted line ends become those of the text.
         newline = self.document.newline
         exact = _LINE_ENDS.sub(lambda _: newline, text)
         done = self.replace(exact, *self.selection, maintain_selection_offset=False)
@@ -617,7 +623,7 @@ class DescriptionArea(TextArea, inherit_bindings=False):
     async def on_key(self, event: events.Key) -> None:
         if self._state == "open" and not self._is_catching_up:
             if not await self._do(event):
-                # Nothing of the editor: it goes on to whoever wants it.
+                # Not a key of the editor: let it bubble up.
                 return
         elif event.key == "escape" and self._give_up is not None:
             self._give_up()
@@ -635,10 +641,9 @@ class DescriptionArea(TextArea, inherit_bindings=False):
             self._held.append(events.Paste(event.text))
 
     async def _do(self, event: events.Key | events.Paste) -> bool:
-        """Do what a key stands for; returns whether it stands for anything here.
+        """Handle a key or a paste; return whether it has an effect here.
 
-        A key that does something is not left to bubble up: letters that came after it would be in
-        the text before it is done.
+        Such a key does not bubble up: its action would run only after the letters that follow it.
         """
         if isinstance(event, events.Paste):
             self._type(event.text)
@@ -654,8 +659,8 @@ class DescriptionArea(TextArea, inherit_bindings=False):
                 await self.app.run_action(bound.binding.action, bound.node)
         return True
 
-    def _begin(self, text: str) -> None:
-        """Put a text into the place of the document, which knows one line end only."""
+    def _load_document(self, text: str) -> None:
+        """Replace Textual's document, which knows only one line end, by one with this text."""
         self._fenced = None
         document = ExactDocument(text)
         self.document = document
