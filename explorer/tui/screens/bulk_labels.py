@@ -1,5 +1,5 @@
-"""Labels, deprecation and links of all marked items: chosen once, staged as a changeset, and
-reviewed before anything is written."""
+"""Dialogs that change labels, deprecation or links of all marked items. The choice is staged as a
+changeset, and reviewed before anything is written."""
 
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -66,7 +66,7 @@ class BulkDeprecationScreen(DeprecationScreen):
         return action != "lift" or self._is_any_deprecated
 
     def action_lift(self) -> None:
-        """Stage the removal of the deprecation from all."""
+        """Stage the removal of the deprecation from all marked items."""
         self._stage_lift()
 
     @work(exclusive=True, group="write", name=LEADING)
@@ -111,7 +111,7 @@ class BulkLinksScreen(FramedScreen[None]):
         self._choice = staging.choice()
 
     def compose(self) -> ComposeResult:
-        """Yield the heading, the links, what will be staged, and the keys."""
+        """Yield the heading, the links, the change to be staged, and the keys."""
         with Vertical():
             title = Text.assemble(("Links", "bold"), " of ", line_text(self._staging.subject))
             yield Static(title, id="what", markup=False)
@@ -125,7 +125,7 @@ class BulkLinksScreen(FramedScreen[None]):
         self._show()
 
     def action_add(self) -> None:
-        """Add a link to all."""
+        """Ask for a link, and choose to add it to all marked items."""
 
         def add_link(new: LinkInput | None) -> None:
             link = f"{new.url} {new.label}" if new is not None else ""
@@ -136,14 +136,14 @@ class BulkLinksScreen(FramedScreen[None]):
         self.app.push_screen(LinkForm(f"A new link for {line(self._staging.subject)}"), add_link)
 
     def action_write(self) -> None:
-        """Stage what was chosen."""
+        """Stage the chosen changes."""
         if self._choice.is_changed:
             self._stage()
         else:
             self.say(NO_CHANGES)
 
     def action_leave(self) -> None:
-        """Close; ask first if something was chosen."""
+        """Close; if something was chosen, ask first."""
         if not self._choice.is_changed:
             self.dismiss(None)
             return

@@ -1,6 +1,6 @@
-"""What was changed, each change with its difference: by others and by ingestion since the last
-visit, and by every save on this machine; and undo and redo of saves, after showing what would
-change."""
+"""Lists of changes with their differences: the feed, of changes by others and by ingestion since
+the last visit; and the journal, of saves on this machine. Also undo and redo of saves, after
+showing what they would change."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -50,7 +50,8 @@ _NARROW: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class FeedPlace:
-    """The page of an entry: the tab of an entity, and a column; with the entry, to return to it."""
+    """The place of a feed entry: the entity, its tab, and the column; `entry` is the entry itself,
+    to return to it."""
 
     entry: FeedEntry
 
@@ -66,7 +67,7 @@ class FeedPlace:
 
     @property
     def column(self) -> str | None:
-        """Return the path of the column, None where there is none to go to."""
+        """Return the path of the changed column; None if the entry is of no single column."""
         return self.entry.place
 
 
@@ -77,8 +78,9 @@ class FeedRows(Rows):
 
 
 class FeedScreen(SessionListScreen[FeedPlace, FeedState]):
-    """Lists changes by entity, the latest first, above the difference of the one under the cursor.
-    Closing it marks all as read; opening an entry, which it returns, does not.
+    """Lists changes by entity, the latest first, above the difference of the change under the
+    cursor. Closing the screen marks all changes as read; opening an entry, whose place is then
+    returned, does not.
 
     `at` is the entry opened last, where the cursor starts.
     """
@@ -124,17 +126,17 @@ class FeedScreen(SessionListScreen[FeedPlace, FeedState]):
         return feed_table(state.feed, state.listed, format_moment, brief=self._is_brief)
 
     def difference(self, row: FeedEntry) -> "Diff":
-        """Return what differs."""
+        """Return the difference of a change."""
         feed = self._shown.feed
         return entry_diff(row, feed, self._session.times.format) if feed is not None else ()
 
     def hint(self, state: FeedState) -> str:
-        """Return what to do where there are no rows."""
+        """Return what to do if there are no rows."""
         is_none = not state.rows and not state.is_earlier
         return "b shows changes since an earlier visit" if is_none else super().hint(state)
 
     def heading(self, state: FeedState) -> Text:
-        """Return how many changes there are, of which visit, and what was not read."""
+        """Return the number of changes, since which visit, and what could not be read."""
         feed, total, count = state.feed, len(state.rows), len(state.listed)
         if feed is None:
             return Text("Changes", "bold")
@@ -162,11 +164,11 @@ class FeedScreen(SessionListScreen[FeedPlace, FeedState]):
             self.dismiss(FeedPlace(self._shown.current))
 
     async def action_care(self) -> None:
-        """List only changes that may make descriptions wrong, or all."""
+        """Switch between all changes and those that may make descriptions wrong."""
         await self.act("toggle_care")
 
     def action_earlier(self) -> None:
-        """Read the changes since the visit before the last one, or since the last."""
+        """Switch between the changes since the last visit and those since the visit before."""
         self.read(FeedSession.turn_back)
 
     @work(exclusive=True, group="mark")
@@ -197,11 +199,11 @@ class JournalRows(Rows):
 
 
 class JournalScreen(SessionListScreen[Urn, JournalState]):
-    """Lists saves, newest first, above the changes of the one under the cursor. Returns the entity
+    """Lists saves, newest first, above the changes of the save under the cursor. Returns the entity
     to open, if any.
 
-    `undo` undoes a save after confirmation; with True, the save is itself an undo. It calls back
-    once something was written.
+    `undo` undoes a save after confirmation. Its second argument says whether the save is itself an
+    undo, its third is called once something was written.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("journal")
@@ -241,14 +243,14 @@ class JournalScreen(SessionListScreen[Urn, JournalState]):
         return save_diff(row)
 
     def heading(self, state: JournalState) -> Text:
-        """Return how many saves there are."""
+        """Return the number of saves."""
         count, total = len(state.listed), len(state.rows)
         saves = f"{count:,} of {total:,} saves" if count < total else counted(total, "save")
         counts = Text(saves if total else "")
         return join([Text("Journal", "bold"), counts, line_text(state.words, "italic")])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to undo what is not undone."""
+        """Allow undo only for saves that are not undone."""
         if action != "undo":
             return super().check_action(action, parameters)
         if self._shown.current is None or self._shown.current.standing is None:
@@ -256,7 +258,7 @@ class JournalScreen(SessionListScreen[Urn, JournalState]):
         return None if self._session.read_only else True
 
     def action_undo(self) -> None:
-        """Undo the save under the cursor; if it is an undo, redo what it undid."""
+        """Undo the save under the cursor. If it is an undo, this redoes the earlier save."""
         record = self._shown.current
         if record is not None and record.standing is not None:
             self._undo(record.standing, record.state == "undo", self.read)
@@ -268,8 +270,8 @@ class JournalScreen(SessionListScreen[Urn, JournalState]):
 
 
 class UndoActions:
-    """Undoes and redoes saves of this machine's journal, after showing what that does. `refresh` is
-    called with the entities that were written."""
+    """Undoes and redoes saves in the journal of this machine, after showing what would change.
+    `refresh` is called with the entities that were written."""
 
     def __init__(
         self,
@@ -283,16 +285,16 @@ class UndoActions:
         self._undoing: UndoSession | None = None
 
     def undo(self) -> None:
-        """Undo the last save, after showing it and its undo."""
+        """Undo the last save, after showing what would change."""
         self._begin(UndoSession.ask_last)
 
     def redo(self) -> None:
-        """Redo what was undone last, after showing what that does."""
+        """Redo the save that was undone last, after showing what would change."""
         self._begin(UndoSession.ask_last_undo)
 
     def undo_save(self, save: "JournalSave", *, again: bool, done: Callable[[], object]) -> None:
-        """Undo a save, after showing what that does; with `again` the save is itself an undo. Calls
-        `done` once that was written."""
+        """Undo a save, after showing what would change. `again` says that the save is itself an
+        undo. `done` is called once something was written."""
         self._begin(lambda undoing: undoing.ask(save, is_redo=again), done)
 
     def _begin(
@@ -326,7 +328,8 @@ class UndoActions:
         def start_writing(does: bool | None) -> None:
             if does:
                 work = self._write(undoing, question, done)
-                # A group of its own: looking for the next save does not end this one's undo.
+                # A worker group of its own, so that looking for the next save does not cancel this
+                # undo.
                 self._app.run_worker(work, LEADING, "taking-back")
 
         times = self._session.times
@@ -338,7 +341,7 @@ class UndoActions:
         doing = "redoing the save" if question.is_redo else "undoing the save"
 
         def tell(sentence: str) -> bool:
-            # With how much of it was undone before.
+            # The sentence includes how much was undone before the failure.
             self._session.say_saved(sentence, undo="", error=True)
             return True
 
@@ -349,7 +352,7 @@ class UndoActions:
                 self._ask(undoing, replace(question, conflict=conflict), done)
                 return
             if outcome is None:
-                # The next time it is the turn of the save before.
+                # The next undo is of the save before this one.
                 message = undoing.state.message
                 key = "^y" if question.is_redo else "U"
                 self._session.say(

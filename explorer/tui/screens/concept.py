@@ -69,10 +69,10 @@ class VariantRows(Rows):
 
 
 class ConceptScreen(SessionListScreen[Urn, ConceptState]):
-    """The texts above the columns that have them. A text is chosen by its number or written; the
-    marked columns get it after a review. Returns the table to open, if any.
+    """Lists the texts of a concept above its columns. A text is chosen by its number or written;
+    the marked columns get it after a review. Returns the table to open, if any.
 
-    `review` shows the changeset that is staged.
+    `review` shows the staged changeset.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("concept")
@@ -121,7 +121,7 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
         self._fit_texts()
 
     def apply_changes(self, changes: Changes) -> None:
-        """Show what was written meanwhile."""
+        """Show texts that others have changed."""
         if self._list is not None:
             self._list.follow(changes)
 
@@ -130,7 +130,7 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
         return concept_table(self._shown.concept) if self._shown.listed else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what there is something for."""
+        """Allow only actions that have an effect now."""
         match action:
             case "variant":
                 return any(variant.number == parameters[0] for variant in self._shown.variants)
@@ -144,7 +144,8 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
             self._list.choose(number)
 
     def action_write(self) -> None:
-        """Write a text, starting from the chosen one. It is kept on disk while it is typed."""
+        """Open an editor for a new text, starting from the chosen one. The text is kept as a draft
+        while it is typed."""
         state, concept = self._shown, self._list
         if concept is None:
             return
@@ -166,11 +167,11 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
 
     def action_mark_all(self) -> None:
         """Mark all columns."""
-        self._mark_these(self._shown.listed)
+        self._mark_columns(self._shown.listed)
 
     def action_mark_undocumented(self) -> None:
         """Mark the columns without a text."""
-        self._mark_these(self._shown.concept.undocumented.columns)
+        self._mark_columns(self._shown.concept.undocumented.columns)
 
     def action_label(self, kind: "LabelKind") -> None:
         """Change tags or terms of the marked columns, or of the one under the cursor."""
@@ -201,7 +202,7 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
             self.dismiss(Urn.parse(self._shown.current.urn))
 
     def action_leave(self) -> None:
-        """Unmark all columns, then close."""
+        """Unmark all columns; if none is marked, close."""
         if self._shown.marked and self._list is not None:
             self._list.unmark()
         else:
@@ -223,10 +224,10 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
     def _mark(self) -> None:
         column = self._shown.current
         if column is not None:
-            self._mark_these([column])
+            self._mark_columns([column])
             self._rows.move_to(self._rows.cursor + 1)
 
-    def _mark_these(self, columns: Sequence[ConceptColumn]) -> None:
+    def _mark_columns(self, columns: Sequence[ConceptColumn]) -> None:
         if self._list is not None:
             self._list.mark(columns)
 
@@ -250,7 +251,8 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
             self.show_row()
 
     def heading(self, state: ConceptState) -> Text:
-        """Return the name, how many columns are marked, and what texts there are."""
+        """Return the heading: the name, the number of marked columns, and a summary of the
+        texts."""
         concept = state.concept
         what = "Columns with the term" if concept.term else "Columns"
         name = Text.assemble((what, "bold"), " ", line_text(concept.name, "bold"))
@@ -258,7 +260,7 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
         return join([name, marked, Text(concept_sentence(concept) if concept.columns else "")])
 
     def show_row(self) -> None:
-        """Show all of the text under the cursor."""
+        """Show the full text under the cursor, or of the column under the cursor."""
         text, column, variants = Text(), self._shown.current, self._shown.variants
         if self._texts.has_focus and self._texts.cursor < len(variants):
             text = line_text(variants[self._texts.cursor].text, missing=NO_TEXT)

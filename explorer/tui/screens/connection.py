@@ -28,7 +28,7 @@ _NAME = 18
 
 
 class ServersScreen(AddressListDialog[Opening | Literal["sources"] | None, ListState[KnownServer]]):
-    """Chooses a server; returns how to open it, or the request to add a source to the open one;
+    """Chooses a server; returns its `Opening`, “sources” to add a source to the open catalog, or
     None if it was cancelled."""
 
     CSS = """
@@ -54,12 +54,14 @@ class ServersScreen(AddressListDialog[Opening | Literal["sources"] | None, ListS
         yield HintedLine(id="token", placeholder=hint, password=True)
 
     async def open_session(self) -> ServerSession:
-        """Return the session; the catalog that is open may be one that cannot be."""
+        """Return the session. It needs no open catalog, so that a server can be chosen when the
+        current one fails."""
         return ServerSession(self._session.server)
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """Show why the list cannot be read, which says nothing of the server that is open."""
+        """Return a context that shows an error of reading the list, without a change of the server
+        status."""
         with self._session.reporting(self.DOING):
             try:
                 yield
@@ -67,7 +69,7 @@ class ServersScreen(AddressListDialog[Opening | Literal["sources"] | None, ListS
                 self.tell_failure(sentence_of(error))
 
     def draw_row(self, index: int, width: int) -> tuple[Text, Text]:
-        """Return a server: its name, its address, and what is known of it."""
+        """Return the two lines of a server: its name and address, and what is known of it."""
         server = self._shown.listed[index]
         is_open = server.identity == self._session.server
         first = Text.assemble(
@@ -84,7 +86,7 @@ class ServersScreen(AddressListDialog[Opening | Literal["sources"] | None, ListS
         return first, Text("   ").append_text(join(marks))
 
     def choose(self) -> None:
-        """Open the server under the cursor, with a token if it asks for one."""
+        """Open the server under the cursor; if it needs a token, ask for one first."""
         server = self._shown.current
         if server is not None and server.asks_for_token:
             self.action_token()
@@ -111,7 +113,7 @@ class ServersScreen(AddressListDialog[Opening | Literal["sources"] | None, ListS
         self.dismiss("sources")
 
     def action_close(self) -> object:
-        """Go back from a line to the list; close from the list."""
+        """Go back from an input line to the list; from the list, close."""
         self.remove_class("-token")
         self.query_one("#token", Input).value = ""
         return super().action_close()
@@ -135,11 +137,11 @@ class ServersScreen(AddressListDialog[Opening | Literal["sources"] | None, ListS
             if token is not None:
                 self._open(token=token)
 
-    def _open(self, **how: Any) -> None:
-        """Return how to open the server under the cursor."""
+    def _open(self, **options: Any) -> None:
+        """Close with the `Opening` of the server under the cursor, with these options."""
         server = self._shown.current
         if server is not None:
-            self.dismiss(Opening(profile=server.profile, **how))
+            self.dismiss(Opening(profile=server.profile, **options))
 
 
 _MOST_SHOWN = 20_000
@@ -147,7 +149,7 @@ _WIDE = 70
 
 
 class LogScreen(OverlayScreen[None]):
-    """Lists the requests, above the details of the one under the cursor."""
+    """Lists the requests, newest first, above the details of the request under the cursor."""
 
     CSS = """
     LogScreen > Vertical {
@@ -164,7 +166,7 @@ class LogScreen(OverlayScreen[None]):
         super().__init__()
         self._exchanges = session.exchanges
         self._times = session.times
-        # New requests would move the list under the cursor.
+        # A copy, because new requests would move the list under the cursor.
         self._shown = [session.exchanges[at] for at in range(len(session.exchanges))]
 
     def compose(self) -> ComposeResult:

@@ -47,11 +47,11 @@ class DbtRows(Rows):
 
 
 class DbtProjectScreen(SessionListScreen[Urn, ProjectState]):
-    """Lists by file what the catalog changes in a dbt project and what it leaves out, above the
-    difference of the row under the cursor. Returns the dataset to open, if any.
+    """Lists, by file, the changes that the catalog makes to a dbt project and those it leaves out,
+    above the difference of the row under the cursor. Returns the dataset to open, if any.
 
-    `review` shows a staged changeset and what was left out of it; `note` is called with the folder
-    of a project that could be read.
+    `review` shows a staged changeset, with a remark on what was left out; `note` is called with the
+    folder of a project that could be read.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("dbt")
@@ -85,7 +85,7 @@ class DbtProjectScreen(SessionListScreen[Urn, ProjectState]):
         return ProjectSession(catalog, self._shown.folder)
 
     def on_screen_resume(self) -> None:
-        """Read again what was reviewed, and perhaps written."""
+        """Read the project again after a review, which may have written to the catalog."""
         if self._is_reviewed:
             self._is_reviewed = False
             self.read()
@@ -96,28 +96,28 @@ class DbtProjectScreen(SessionListScreen[Urn, ProjectState]):
             self._list.follow(changes)
 
     def rows_table(self, state: ProjectState) -> Table:
-        """Return what is listed."""
+        """Return the listed changes as a table."""
         return plan_table(state.listed)
 
     def difference(self, row: PlanItem) -> "Diff":
-        """Return what differs."""
+        """Return the difference that a row shows."""
         return item_diff(row)
 
     def draw_state(self, before: ProjectState, state: ProjectState) -> None:
-        """Show the changes, and note where a project was read."""
+        """Show the changes, and pass the folder of a project that was read to `note`."""
         super().draw_state(before, state)
         if state.root is not None and state.root is not before.root:
             self._note(state.root)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to open what is in the catalog."""
+        """Allow opening only datasets that are in the catalog."""
         item = self._shown.current
         if action == "open":
             return item is not None and bool(item.urn)
         return super().check_action(action, parameters)
 
     def action_write(self) -> None:
-        """Write the files, once that is confirmed."""
+        """Write the files, after confirmation."""
         plan = self._shown.plan
         if plan is None:
             return
@@ -156,15 +156,15 @@ class DbtProjectScreen(SessionListScreen[Urn, ProjectState]):
             self._session.say(f"{taken_in.title} is ready for review: V lists it.")
 
     def action_tags(self) -> None:
-        """Write tags too, or not."""
+        """Switch whether tags are written, too."""
         self._choose(replace(self._shown.options, tags=not self._shown.options.tags))
 
     def action_owners(self) -> None:
-        """Write owners too, or not."""
+        """Switch whether owners are written, too."""
         self._choose(replace(self._shown.options, owners=not self._shown.options.owners))
 
     def action_conflicts(self) -> None:
-        """Write conflicts too, or leave them."""
+        """Switch whether conflicting texts are overwritten, or left unchanged."""
         self._choose(replace(self._shown.options, conflicts=not self._shown.options.conflicts))
 
     @work(exclusive=True, group="plan")
@@ -178,7 +178,7 @@ class DbtProjectScreen(SessionListScreen[Urn, ProjectState]):
             self.dismiss(Urn.parse(item.urn))
 
     def action_folder(self) -> None:
-        """Ask for the folder of another project, and read that."""
+        """Ask for the folder of another project, and read it."""
 
         def read_folder(name: str | None) -> None:
             if name is not None:
@@ -188,7 +188,7 @@ class DbtProjectScreen(SessionListScreen[Urn, ProjectState]):
         self.app.push_screen(project_prompt(str(self._shown.folder)), read_folder)
 
     def heading(self, state: ProjectState) -> Text:
-        """Return how much is written and left out, and what was chosen."""
+        """Return how many changes are written and left out, and the chosen options."""
         doing = Text(str(state.work) if state.work is not None else "", "bold")
         plan, comparison = state.plan, state.comparison
         if plan is None or comparison is None:

@@ -69,7 +69,8 @@ class DraftsScreen(SessionListDialog[StoredDraft, DraftsState]):
         return Text("" if state.is_reading else count_sentence(len(state.listed)), "bold")
 
     def draw_row(self, index: int, width: int) -> tuple[Text, Text]:
-        """Return what a draft describes, when it was kept, and its beginning."""
+        """Return the two lines of a draft: what it describes and when it was stored; the beginning
+        of its text."""
         stored = self._shown.listed[index]
         draft = stored.draft
         moment = self._session.times.format(millis_of(stored.at))

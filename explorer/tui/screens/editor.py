@@ -926,7 +926,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             return
         area = self._area
         text = self._editing.begin(self._subject, path)
-        self._set_measured(self._measured)
+        self._set_measurements(self._measured)
         self._opening = _Opening(text.target.key, is_asking=path is not None)
         self._is_done = False
         self.remove_class("-done")
@@ -1052,7 +1052,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             catalog = await self._session.catalog()
             measured, _ = await read_measurements(catalog, subject.entity, schema)
             if subject is self._subject and not self._is_closed:
-                self._set_measured(measured)
+                self._set_measurements(measured)
                 self._show_status()
 
     def _take_wanted(self) -> None:
@@ -1317,7 +1317,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """Return a line with type, use and sample values of the column; no line on a low screen."""
         return [] if self._is_done or self.size.height < _LOW else self._fact_lines
 
-    def _set_measured(self, measured: ColumnMeasurements | None) -> None:
+    def _set_measurements(self, measured: ColumnMeasurements | None) -> None:
         """Set the measurements of the columns, and build the line of facts of the open column."""
         self._measured, self._fact_lines = measured, []
         schema, path = schema_of(self._subject.entity), self._target.path

@@ -1,5 +1,5 @@
-"""The page of an entity: its head (name, type, place, state, owners, labels), its tabs, and the
-edits that start from it.
+"""The page of an entity: its head (name, type, place, warnings, owners, labels), its tabs, and the
+edits that start from the page.
 """
 
 import asyncio
@@ -69,9 +69,9 @@ _UNOWNED = (
 _T = TypeVar("_T")
 _Names = Mapping[Urn, "Entity"]
 _Name = tuple[Text, Text]
-"""A name, and in which role."""
+"""A name and its role."""
 _Label = tuple[str, list[_Name]]
-"""A word, and the names that stand under it."""
+"""A word such as “owner”, and its names."""
 
 
 def head_text(
@@ -89,19 +89,19 @@ def head_text(
 ) -> Text:
     """Return the head in at most `lines` lines of `width` cells; text that is cut ends with a mark.
 
-    `names` has the entities that it mentions, `named` says whether others refer to it, `drafts` is
-    the number of its drafts, `spelling` the entity whose URN differs from its own in case alone,
-    and `health` its failed assertions and open incidents, or why they are not there. Where a
-    terminal `has_colours`, tags have their own.
+    `names` has the entities that the head mentions, `named` says whether other entities refer to
+    this one, `drafts` is the number of its drafts, `spelling` an entity whose URN differs only in
+    case, and `health` its failed assertions and open incidents, or why they are not known. With
+    `has_colours`, for a terminal with many colours, tags are shown in their own.
     """
     if lines <= 1:
         return _one_line(entity, width, None if isinstance(health, Absence) else health)
-    texts = [_first(entity, width)]
-    state = _state(entity, names, times, spelling, named=named)
+    texts = [_name_line(entity, width)]
+    state = _warnings_text(entity, names, times, spelling, named=named)
     if health is REFUSED:
         state = join([state, Text(refusal_sentence("Health"), "italic")], " ")
     elif not isinstance(health, Absence) and not health.is_sound:
-        state = join([state, _wrong(health, times)], " ")
+        state = join([state, _health_text(health, times)], " ")
     if drafts:
         where = f" not saved; F4 lists {'it' if drafts == 1 else 'them'}  "
         state = Text.assemble((f" {counted(drafts, 'draft')} ", "reverse"), where, state)
@@ -118,12 +118,12 @@ def head_text(
 def head_mentions(entity: "Entity") -> list[Urn]:
     """Return the URNs that the head mentions, to read their names."""
     owners_and_labels = [urn for urn, _ in _owners(entity)]
-    for _, urns in _standing(entity):
+    for _, urns in _label_urns(entity):
         owners_and_labels += urns
     return [*owners_and_labels, *filter(None, (_instance(entity), _replacement(entity)))]
 
 
-def _first(entity: "Entity", width: int) -> Text:
+def _name_line(entity: "Entity", width: int) -> Text:
     """Return name, type, platform, full name and path; the least informative are left out first."""
     instance = _instance(entity)
     platform = line_text(entity.platform or "", "bold")
@@ -140,9 +140,9 @@ def _first(entity: "Entity", width: int) -> Text:
     return _cut(name.append(_GAP).append_text(join([text, path])), width)
 
 
-def _wrong(health: "Health", times: Times) -> Text:
-    """Return the problems: counts, the tab that lists them, and the first failed assertion and
-    incident."""
+def _health_text(health: "Health", times: Times) -> Text:
+    """Return the problems of an entity: their counts, the tab that lists them, the first failed
+    assertion and the first incident."""
     parts = [Text(f" {sentence} ", "bold reverse") for sentence in health.sentences()]
     text = Text(" ").join(parts).append(" 1 lists them:", "dim")
     longest = [(assertion.rule, assertion.since) for assertion in health.failing[:1]]
@@ -175,7 +175,7 @@ def _one_line(entity: "Entity", width: int, health: "Health | None") -> Text:
     return _cut(state.append_text(name).append("  ").append_text(facts), width)
 
 
-def _state(
+def _warnings_text(
     entity: "Entity", names: _Names, times: Times, spelling: Urn | None, *, named: bool
 ) -> Text:
     """Return the warnings: missing, soft-deleted, deprecated."""
@@ -195,7 +195,7 @@ def _state(
         replacement = _replacement(entity)
         instead = _name_text(replacement, names) if replacement is not None else Text()
         if instead.plain:
-            # First, for a long note is cut.
+            # The replacement comes first, because a long note is cut.
             text.append(" use ", "not reverse").append_text(instead).append(
                 " instead", "not reverse"
             )
@@ -232,7 +232,7 @@ def _replacement(entity: "Entity") -> Urn | None:
 
 
 def _labels(entity: "Entity", names: _Names, *, has_colours: bool) -> list[_Label]:
-    """Return owners with their roles, and the labels, as words with the names after them."""
+    """Return the owners with their roles, and the other labels, grouped by word."""
 
     def name(urn: Urn, kind: str = "") -> _Name:
         text = _name_text(urn, names, has_colours=has_colours)
@@ -244,7 +244,7 @@ def _labels(entity: "Entity", names: _Names, *, has_colours: bool) -> list[_Labe
     labels: list[_Label] = [("owner", owners)] if owners else []
     if not owners and entity.exists and entity.entity_type not in _UNOWNED:
         labels.append(("owner", [(Text(NOBODY, "dim italic"), Text())]))
-    return [*labels, *((word, [name(urn) for urn in urns]) for word, urns in _standing(entity))]
+    return [*labels, *((word, [name(urn) for urn in urns]) for word, urns in _label_urns(entity))]
 
 
 def _format_all_labels(labels: Sequence[_Label]) -> Text:
@@ -252,8 +252,8 @@ def _format_all_labels(labels: Sequence[_Label]) -> Text:
 
 
 def _fit_labels(labels: Sequence[_Label], width: int) -> Text:
-    """Return the labels in one line: long lists end with the number left out, and roles are dropped
-    before names."""
+    """Return the labels in one line. If there is no room, roles are left out first, then names;
+    their number is shown."""
     counts = [len(names) for _, names in labels]
     text = _format_labels(labels, counts)
     least = _format_labels(labels, [1] * len(counts))
@@ -264,7 +264,7 @@ def _fit_labels(labels: Sequence[_Label], width: int) -> Text:
         counts[longest] -= 1
         text = _format_labels(labels, counts)
     while text.cell_len > width and len(labels) > 1:
-        # A label with none of its names, from the last on.
+        # Then only the counts, from the last label on.
         if not any(counts[1:]):
             break
         at = max(at for at, count in enumerate(counts) if count)
@@ -285,7 +285,7 @@ def _format_labels(labels: Sequence[_Label], counts: Sequence[int]) -> Text:
     return join(parts)
 
 
-def _standing(entity: "Entity") -> list[tuple[str, list[Urn]]]:
+def _label_urns(entity: "Entity") -> list[tuple[str, list[Urn]]]:
     raw = entity.raw("container") or {}
     products = entity.raw("dataProducts") or {}
     listed = products.get("dataProducts")
@@ -340,7 +340,8 @@ def _full_name(entity: "Entity") -> str:
 
 
 def _path(entity: "Entity", room: int) -> Text:
-    """Return the first of its paths, cut at the left, and the number of others."""
+    """Return the first path of an entity in the folders, cut at the left, and the number of other
+    paths."""
     paths = _all(lambda: entity.browse_paths)
     if not paths:
         return Text()
@@ -368,8 +369,8 @@ def _all(read: Callable[[], tuple[_T, ...]]) -> tuple[_T, ...]:
 
 
 def _safe(read: Callable[[], _T], otherwise: _T) -> _T:
-    """Return what `read` returns, or a default if the aspect has an unexpected form, so that the
-    head is shown whatever is stored."""
+    """Return the result of `read`, or `otherwise` if a stored aspect has an unexpected form, so
+    that the head is always shown."""
     try:
         return read()
     except ServerFault:
@@ -390,8 +391,8 @@ def is_describable(urn: Urn) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FailurePlace:
-    """The error place of a tab, or of the whole page without a name. Two of the same place are
-    equal, so that the last error replaces earlier ones."""
+    """A function that shows an error in place of the tab `name`, or of the whole page if `name` is
+    empty. Two for the same place are equal, so that an error replaces the previous one there."""
 
     view: "EntityView"
     name: str
@@ -403,12 +404,13 @@ class FailurePlace:
 _NAMED_AT_MOST = 150
 _LOW = 14
 _LINES_AT_MOST = 3
-# After so long what was open before is not left on the screen under another's name.
+# If reading takes longer, the content of the previous entity is removed.
 _SOON_SECONDS = 0.3
 
 
 class EntityView(Vertical, SizeAware):
-    """The page of an entity. There is only one; opening another entity changes its content."""
+    """The page of an entity. The application has only one; opening another entity changes its
+    content."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("entity")
     DEFAULT_CSS = """
@@ -435,7 +437,8 @@ class EntityView(Vertical, SizeAware):
 
     @dataclass
     class ConceptRequested(Message):
-        """Asks to show the columns with one name or glossary term, from the column `at`."""
+        """Asks to show all columns with a name or a glossary term, with the cursor on the column
+        `at`."""
 
         name: str
         term: str | None
@@ -523,7 +526,8 @@ class EntityView(Vertical, SizeAware):
         self._label(lambda labelling: labelling.label(event.kind, entity, path))
 
     def action_concept(self) -> None:
-        """Show all columns with the name under the cursor, or with this glossary term."""
+        """Show all columns with the name of the column under the cursor, or with the open glossary
+        term."""
         concept = self._concept()
         if concept is not None:
             self.post_message(concept)
@@ -545,7 +549,7 @@ class EntityView(Vertical, SizeAware):
         self._label(lambda labelling: labelling.deprecate(entity))
 
     def action_set_aside(self) -> None:
-        """Hide it from search and browse, or restore it."""
+        """Hide the entity from search and browse, or restore it."""
         entity = self._entity
         self._label(lambda labelling: labelling.set_aside(entity))
 
@@ -594,7 +598,8 @@ class EntityView(Vertical, SizeAware):
         self.set_timer(_SOON_SECONDS, partial(self._show_reading, urn))
 
     def go_to(self, tab: str, column: str | None) -> None:
-        """Show a tab, and under Columns a column by its path, once the entity is read."""
+        """Show a tab, now or once the entity is read; in the columns tab go to the column with this
+        path."""
         self.action_tab(tab)
         self._column_wanted = column
         if self._entity is not None:
@@ -615,7 +620,7 @@ class EntityView(Vertical, SizeAware):
             self._read(self._wanted, keep=True)
 
     def _show_reading(self, urn: Urn) -> None:
-        """Show that a slow entity is being read, in place of the previous one."""
+        """Remove the previous entity from the page while a slow one is being read."""
         if self._entity is None and self._wanted == urn and not self._failed:
             had_keys = self.has_focus_within
             self.query_one(ContentSwitcher).current = OverviewTab.NAME
@@ -623,8 +628,8 @@ class EntityView(Vertical, SizeAware):
                 self.focus_content()
 
     def fail(self, name: str, sentence: str) -> bool:
-        """Show in place of a tab, or without a name of the page, why it was not read; return
-        whether that is visible."""
+        """Show an error in place of the tab `name`, or of the whole page if `name` is empty; return
+        whether it is visible."""
         if not self._is_mounted_completely:
             return False
         self._failed[name] = sentence
@@ -634,8 +639,9 @@ class EntityView(Vertical, SizeAware):
         return self.display and name in ("", self._current.NAME)
 
     def _draw_failed(self) -> None:
+        """Show the error of the page or of the visible tab, if there is one."""
         change_sentence = self._failed.get("") or self._failed.get(self._current.NAME, "")
-        # What another entity showed is not this one's.
+        # Without an entity, the tabs still have the content of the previous one.
         is_shown = self._entity is not None or not change_sentence
         self.query_one(ContentSwitcher).display = is_shown
         panel = self.query_one("#failed", Static)
@@ -647,10 +653,10 @@ class EntityView(Vertical, SizeAware):
         return self._current.table() if self._entity is not None else None
 
     def show_drafts(self) -> None:
-        """Mark what has drafts."""
+        """Mark columns with drafts, and show the number of drafts in the head."""
         self.columns.show_drafts()
         if self._drafts() != self._shown_drafts:
-            self._draw_who()
+            self._draw_head()
 
     def _drafts(self) -> int:
         """Return the number of drafts of the entity."""
@@ -658,7 +664,8 @@ class EntityView(Vertical, SizeAware):
         return sum(of == urn for of, _ in self._session.drafts)
 
     async def refresh_entity(self) -> "Entity | None":
-        """Read the entity again and show it in place; return it."""
+        """Read the entity again, show it without moving the cursor, and return it; None if that
+        failed."""
         if self._wanted is None:
             return None
         with self._session.reporting("reading the entity again"):
@@ -670,12 +677,12 @@ class EntityView(Vertical, SizeAware):
         return None
 
     def apply_changes(self, changes: Changes) -> None:
-        """Refresh after a change by somebody else, keeping the cursor in place."""
+        """Read the entity again if somebody else changed it, keeping the cursor in place."""
         if self._entity is not None and self._entity.urn in changes:
             self._read_changed(self._entity, change_sentence(changes[self._entity.urn]))
 
     def refresh_missed(self) -> None:
-        """Refresh after lost changes, keeping the cursor in place."""
+        """Read the entity again after changes were lost, keeping the cursor in place."""
         if self._entity is not None:
             self._read_changed(self._entity, "Updated after a gap in the change stream")
 
@@ -684,7 +691,7 @@ class EntityView(Vertical, SizeAware):
         with self._session.reporting(f"reading {before.urn.name} again"):
             catalog = await self._session.catalog()
             entity = await self._entity_of(catalog, before.urn)
-            # The reader's own edit is shown already, and the reader may have moved on meanwhile.
+            # The user's own edit is shown already, or another entity was opened meanwhile.
             if self._entity is not before or entity.aspects == before.aspects:
                 return
             self._show(entity, keep=True)
@@ -706,7 +713,7 @@ class EntityView(Vertical, SizeAware):
         self._draw_tabs()
         self._draw_failed()
         self.focus_content()
-        self._look(self._entity)
+        self._read_visible_tabs(self._entity)
 
     def focus_content(self) -> None:
         """Focus the content of the tab."""
@@ -737,7 +744,7 @@ class EntityView(Vertical, SizeAware):
         self._session.times.turn()
         for tab in self._tabs:
             tab.show_times()
-        self._draw_who()
+        self._draw_head()
         self._session.say(f"Times are shown in {self._session.times.zone}.")
 
     @work(exclusive=True, group="web")
@@ -752,9 +759,9 @@ class EntityView(Vertical, SizeAware):
         event.stop()
         await self._web.visit(event.url)
 
-    # Handlers of messages whose classes are imported late are found by their names.
+    # Textual finds these handlers by name, because the classes of their messages are imported late.
     def on_usage_tab_column_chosen(self, event: "UsageTab.ColumnChosen") -> None:
-        """Go to a used column."""
+        """Go to a column that was chosen in the usage tab."""
         event.stop()
         self.action_tab(ColumnsView.NAME)
         self.columns.move_to_path(event.path)
@@ -765,7 +772,7 @@ class EntityView(Vertical, SizeAware):
         start_worker(self, self.refresh_entity, group="entity-again")
 
     def on_lineage_tab_box_opened(self, event: "LineageTab.BoxOpened") -> None:
-        """Follow an edge of the drawing."""
+        """Open an entity that was chosen in the lineage."""
         event.stop()
         self.post_message(self.RelatedOpened(event.urn))
 
@@ -777,7 +784,7 @@ class EntityView(Vertical, SizeAware):
 
     async def _entity_of(self, catalog: "AsyncCatalog", urn: Urn) -> "Entity":
         entity = await catalog.entity(urn)
-        # Ten thousand columns take a while to be put in order.
+        # In a thread, because parsing ten thousand columns takes long.
         await asyncio.to_thread(schema_of, entity)
         return entity
 
@@ -798,11 +805,11 @@ class EntityView(Vertical, SizeAware):
             if urn != self._wanted:
                 return
             self._show(entity, keep=keep)
-            self._name_again(entity)
+            self._read_names(entity)
             self._read_health(entity)
 
     @work(exclusive=True, group="names", description="the names on the page")
-    async def _name_again(self, entity: "Entity") -> None:
+    async def _read_names(self, entity: "Entity") -> None:
         with self._session.reporting("reading the names on the page"):
             await self._name_mentioned(entity)
 
@@ -817,10 +824,11 @@ class EntityView(Vertical, SizeAware):
             self._health = health
             if not isinstance(health, Absence):
                 self.query_one(OverviewTab).show_health(health)
-            self._draw_who()
+            self._draw_head()
 
     async def show_changed(self) -> None:
-        """Show the entity after a change, with the names of what it mentions now."""
+        """Read and show the entity after a change, with the names of the entities that it now
+        mentions."""
         entity = await self.refresh_entity()
         if entity is not None:
             with self._session.reporting("reading the names on the page"):
@@ -832,16 +840,18 @@ class EntityView(Vertical, SizeAware):
         spelling = None if entity.exists else await catalog.other_spelling(entity.urn)
         if entity is self._entity:
             self._names, self._spelling = names, spelling
-            self._draw_who()
+            self._draw_head()
 
     def _show(self, entity: "Entity", *, keep: bool) -> None:
+        """Show an entity that was read in the head and in all tabs; without `keep`, choose the
+        tab."""
         self._entity = entity
         self._read_tabs.clear()
         self._failed.clear()
         self._draw_failed()
         for tab in self._tabs:
             tab.show_entity(entity, keep=keep)
-        self._draw_who()
+        self._draw_head()
         if not keep:
             usual = ColumnsView.NAME if self.columns.offers(entity) else OverviewTab.NAME
             chosen = self._tabs_left.get(entity.urn, usual)
@@ -853,11 +863,11 @@ class EntityView(Vertical, SizeAware):
             self._go_to_column()
         self._draw_tabs()
         self._draw_failed()
-        # What can be done with it may be other than with the one before, or with none.
+        # The available actions may have changed with the entity.
         self.refresh_bindings()
-        self._look(entity)
+        self._read_visible_tabs(entity)
 
-    def _look(self, entity: "Entity") -> None:
+    def _read_visible_tabs(self, entity: "Entity") -> None:
         """Have the visible and the eager tabs read their content."""
         for tab in self._tabs:
             eager = tab.eager or tab is self._current
@@ -865,7 +875,7 @@ class EntityView(Vertical, SizeAware):
                 self._read_tabs.add(tab.NAME)
                 self._read_tab(tab, entity)
 
-    # Without a description, Textual would write the whole entity out as one.
+    # Without a description, Textual would use the arguments, that is the whole entity, as one.
     @work(group="tab", description="a tab")
     async def _read_tab(self, tab: Tab, entity: "Entity") -> None:
         doing = f"reading the {tab.TITLE.lower()} of {entity.urn.name}"
@@ -879,7 +889,7 @@ class EntityView(Vertical, SizeAware):
             self._failed.pop(tab.NAME, None)
         if entity is self._entity and self._is_mounted_completely:
             self._draw_failed()
-            self._draw_who()
+            self._draw_head()
             self._draw_tabs()
 
     @property
@@ -889,7 +899,7 @@ class EntityView(Vertical, SizeAware):
         parts = ("#who", "#tabs", "#failed", "ContentSwitcher")
         return all(self.query(part) for part in parts)
 
-    def _draw_who(self) -> None:
+    def _draw_head(self) -> None:
         entity = self._entity
         if entity is None:
             return
@@ -919,5 +929,5 @@ class EntityView(Vertical, SizeAware):
     def on_resize(self) -> None:
         """Fit head and titles into the size; in a small terminal each is one line."""
         self.set_class(self.size.height < _LOW, "-low")
-        self._draw_who()
+        self._draw_head()
         self._draw_tabs()

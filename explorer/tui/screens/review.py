@@ -77,8 +77,8 @@ class ReviewRows(Rows):
 
 
 class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
-    """Lists the edits of a staged changeset, above the difference of the one under the cursor. A
-    key decides an edit and goes to the next undecided one. Returns the entity to open, if any."""
+    """Lists the edits of a staged changeset, above the difference of the edit under the cursor.
+    Deciding an edit goes to the next undecided one. Returns the entity to open, if any."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("review")
     DOING = "reviewing the changeset"
@@ -95,7 +95,8 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
         self._shown = ReviewState()
 
     def compose(self) -> ComposeResult:
-        """Yield the heading, the edits, the one under the cursor, and the keys."""
+        """Yield the heading, the edits, the difference of the edit under the cursor, and the
+        keys."""
         with Vertical():
             yield Static("", id="heading", markup=False)
             yield TableRows(self._rows)
@@ -117,11 +118,11 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
         return review_table(self._shown.items)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what can be done with the edit under the cursor."""
+        """Allow only what can be done with the edit under the cursor."""
         del parameters
         if action == "apply":
             return not self._shown.work and bool(self._shown.counts.get("accepted"))
-        # A reader is told why, when a key is pressed.
+        # Shown as disabled: pressing the key shows why.
         return action not in _OFFERED or self.why_not(action) in ("", self._shown.why_undecided)
 
     async def action_accept(self) -> None:
@@ -137,7 +138,7 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
         await self.act("refuse", self._item)
 
     async def action_reopen(self) -> None:
-        """Undo the decision."""
+        """Make the edit under the cursor undecided again."""
         await self.act("reopen", self._item)
 
     def action_accept_all(self) -> None:
@@ -151,7 +152,8 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
         self.ask(question, "accept_all", count)
 
     def action_edit(self) -> None:
-        """Change the text of the edit under the cursor, and accept it."""
+        """Open the text of the edit under the cursor for editing. The answer accepts the edit with
+        the new text, keeps the text undecided, or (None) discards its draft."""
         item, review = self._item, self._review
         if item is None or review is None or not self.is_possible("edit"):
             return
@@ -189,12 +191,13 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
         self.ask(question, "write", count)
 
     def action_import_here(self) -> None:
-        """Make a changeset of this catalog with the changes, after confirmation, and review it."""
+        """After confirmation, convert a changeset of another catalog to one of this catalog, and
+        review that."""
         title = line_text(self._changeset.title, "bold")
         self.ask(Text.assemble("Import ", title, f"?\n\n{IMPORTS}"), "import_here")
 
     async def action_sync(self) -> None:
-        """Fetch colleagues' decisions, and send those made here."""
+        """Fetch the decisions of colleagues, and send the decisions made here."""
         await self.act("sync")
 
     def apply_changes(self, changes: Changes) -> None:
@@ -234,7 +237,8 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
         return self._shown.item
 
     def draw_state(self, before: ReviewState, state: ReviewState) -> None:
-        """Show the edits, the difference of the one looked at, and how many are decided."""
+        """Show the edits, the difference of the edit under the cursor, and the number of
+        decisions."""
         numbers = [item.number for item in state.items]
         cursor = numbers.index(state.number) if state.number in numbers else 0
         is_changed = before.items != state.items or not numbers
@@ -264,7 +268,7 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
 
 @dataclass(frozen=True, slots=True)
 class ReviewAnswer:
-    """The edited text, and whether it was accepted."""
+    """The edited text, and whether it was accepted; if not, it is kept undecided."""
 
     text: str
     is_accepted: bool
@@ -272,8 +276,8 @@ class ReviewAnswer:
 
 class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
     """The editor for the text of a staged edit, with the sources of the text below. Nothing typed
-    is lost: closing keeps the text, undecided, and `typed` is called with it at every pause.
-    `drafted` reads a text that was kept and never decided."""
+    is lost: closing returns the text as undecided, and `typed` is called with the text at every
+    pause. `drafted` reads an undecided text kept earlier."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("reviewtext")
     CSS = """
@@ -310,7 +314,7 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
     def on_mount(self) -> None:
         """Put the cursor at the end of the text."""
         area = self.query_one(DescriptionArea)
-        # Typed keys wait until the draft is read.
+        # Keys are queued until the draft is read.
         area.hold()
         area.open_text(self._text)
         self.set_focus(area)
@@ -347,7 +351,7 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
         self._leave(ReviewAnswer(text, is_accepted=False) if text != self._text else None)
 
     def _leave(self, answer: ReviewAnswer | None) -> None:
-        # The timer may fire before the screen is removed; the text is decided by then.
+        # Stop the timer, which may fire before the screen is removed: the text is decided now.
         self._is_left = True
         self.dismiss(answer)
 
@@ -363,10 +367,10 @@ def _describe_sync(unsent: int) -> Text:
 
 
 class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState]):
-    """Lists the changesets on this machine and on the server, newest first; returns the one to
-    review, or the folder of a dbt project. A file of descriptions is converted to a changeset; a
-    colleague's changeset is reviewed in its own file. `project` is the folder of the project opened
-    last."""
+    """Lists the changesets on this machine and on the server, newest first; returns the changeset
+    to review, or the folder of a dbt project. A file of descriptions is converted to a changeset; a
+    colleague's changeset is copied to a local file. `project` is the folder of the dbt project
+    opened last."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("changesets")
     DOING = "reading and changing the changesets"
@@ -389,7 +393,7 @@ class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState
         return ChangesetsSession(catalog)
 
     def instead(self, state: ChangesetsState) -> str:
-        """Return what is said in place of rows, and how changesets come about."""
+        """Return the sentence shown in place of rows, with how to create a changeset."""
         is_none = not (state.rows or state.is_reading or state.failure)
         return _NO_CHANGESETS if is_none and state.instead else super().instead(state)
 
@@ -433,7 +437,7 @@ class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState
 
     @work(exclusive=True, group="file")
     async def action_next_agent(self) -> None:
-        """List only what one agent proposed, then another, then all."""
+        """List only the changesets of the next agent; after the last agent, list all."""
         await self.act("next_agent")
 
     def action_take_in(self) -> None:
@@ -448,8 +452,8 @@ class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState
 
     @work(exclusive=True, group="project", name=LEADING)
     async def action_dbt_project(self) -> None:
-        """Ask for the folder of a dbt project, at first the one that is being worked in, and return
-        it."""
+        """Ask for the folder of a dbt project, and close with it. The default is the current folder
+        if it has a project, else the folder opened last."""
 
         def take_folder(name: str | None) -> None:
             if name is not None:
@@ -470,7 +474,7 @@ class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState
         await self.act(name, subject)
 
     def heading(self, state: ChangesetsState) -> Text:
-        """Return how many changesets there are, or what is being done."""
+        """Return the number of changesets, or the work under way."""
         if state.work is not None:
             return line_text(str(state.work))
         if not state.listed:

@@ -1,5 +1,5 @@
-"""The search view: the box with its completions, facets and results, searching while one types, and
-saved searches."""
+"""The search view: the search box with its completions, the facets and the results, which are
+searched while the user types; and saved searches."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -78,12 +78,12 @@ class DropDown(Widget):
 
     @property
     def chosen(self) -> SearchCompletion | None:
-        """Return the completion chosen with the arrow keys; None at first."""
+        """Return the completion chosen with the arrow keys; None if none was chosen."""
         return self.offers[self.at] if 0 <= self.at < len(self.offers) else None
 
     def offer(self, offers: Sequence[SearchCompletion]) -> None:
-        """Show these completions; hide the list if there are none. A chosen one stays chosen if it
-        is listed again."""
+        """Show completions; hide the list if there are none. The chosen completion stays chosen if
+        it is still listed."""
         before = self.chosen
         self.offers = tuple(offers)
         self.at = self.offers.index(before) if before in self.offers else -1
@@ -92,7 +92,7 @@ class DropDown(Widget):
         self.refresh()
 
     def move(self, rows: int) -> None:
-        """Choose the next or the previous row; before the first none is chosen."""
+        """Move the choice by a number of rows; above the first row, nothing is chosen."""
         self.at = max(-1, min(self.at + rows, len(self.offers) - 1))
         self.refresh()
 
@@ -125,13 +125,13 @@ class DropDown(Widget):
 
 
 class _Faults(Highlighter):
-    """Underlines the fault in a filter."""
+    """Underlines the invalid part of a filter."""
 
     def __init__(self) -> None:
         self.fault: FilterSyntax | None = None
 
     def highlight(self, text: Text) -> None:
-        """Underline the fault while the text is the one that has it."""
+        """Underline the invalid part, if it is a fault of this very text."""
         if self.fault is not None and text.plain.startswith(self.fault.text):
             place = self.fault.position
             text.stylize("underline reverse", place, place + self.fault.length)
@@ -148,16 +148,16 @@ class SearchBox(TypedLine):
             placeholder="a name, a word, platform:snowflake, tags:PII …   ? for syntax",
             highlighter=self._faults,
         )
-        # Called directly: the next key may be queued already.
+        # Called directly, not by messages, because the next key may be queued already.
         self._view = view
 
     @property
     def fault(self) -> FilterSyntax | None:
-        """Return what is wrong with the text; None for nothing."""
+        """Return the syntax error of the text; None if there is none."""
         return self._faults.fault
 
     def mark(self, fault: FilterSyntax | None) -> None:
-        """Set the position of the fault, or none."""
+        """Set the syntax error to underline; None removes it."""
         if fault is not self._faults.fault:
             self._faults.fault = fault
             self.refresh()
@@ -171,7 +171,8 @@ class SearchBox(TypedLine):
         self._view.take()
 
     def action_choose(self, rows: int) -> None:
-        """Move in the completions, or to the results."""
+        """Move by a number of rows in the completions; without any, to the results or to the recent
+        searches."""
         self._view.choose(rows)
 
     def action_leave(self) -> None:
@@ -200,7 +201,7 @@ class SearchBox(TypedLine):
     def _on_paste(self, event: events.Paste) -> None:
         """Insert a pasted text as one line; open a pasted URN."""
         event.stop()
-        # Else the line as Textual would take it goes in as well.
+        # Otherwise Textual would also insert the text itself.
         event.prevent_default()
         line, is_cut = pasted_line(event.text)
         is_replaced = not self.value or len(self.selected_text) == len(self.value)
@@ -216,7 +217,7 @@ class SavedSearches:
         self._session = session
 
     async def read(self) -> SavedSearchSession:
-        """Return the session of the searches, which are read."""
+        """Read the searches if needed, and return their session."""
         searches = await self._open()
         await searches.read()
         return searches
@@ -242,7 +243,7 @@ class SavedSearches:
         self._view.app.push_screen(PromptScreen("Save this search as", "a name", text), ask)
 
     def remember(self, text: str) -> None:
-        """Add a text to the recent searches."""
+        """Add the text of a search to the recent searches."""
 
         async def remember() -> None:
             await (await self._open()).remember(text)
@@ -275,14 +276,14 @@ class SavedSearches:
         start_worker(self._view, report, group="keeping")
 
 
-# A search that takes longer is shown to be running.
+# A search that takes longer is shown as running.
 _PATIENCE_SECONDS = 0.2
 _WHY_LINES = 8
 
 
 class SearchView(Vertical, SizeAware):
-    """The search box, facets and results. The search runs as one types, and the last one wins: the
-    answer to an older one is not shown."""
+    """The search box, facets and results. It searches while the user types; answers to older
+    searches are not shown."""
 
     DEFAULT_CSS = """
     SearchView { layers: base above; }
@@ -301,9 +302,9 @@ class SearchView(Vertical, SizeAware):
 
     @dataclass
     class ResultOpened(Message):
-        """The result that was chosen before the answer came is to be opened, None where there is
-        none, at a `column` if that was found. `take` returns the keys that were pressed since,
-        which are for its page."""
+        """Asks to open the first result (None if there is none) of a search that ran when enter was
+        pressed, at a `column` if a column matched. `take` returns the keys pressed since then,
+        which are meant for the page of the result."""
 
         urn: Urn | None
         column: str | None
@@ -311,7 +312,7 @@ class SearchView(Vertical, SizeAware):
 
     @dataclass
     class HitOpened(Message):
-        """A result was opened, at a `column` if that was found."""
+        """Asks to open a result, at a `column` if a column matched."""
 
         urn: Urn
         column: str | None = None
@@ -323,8 +324,8 @@ class SearchView(Vertical, SizeAware):
         self._asked = Query()
         self._is_pending = True
         self._opens_first = False
-        self._is_leading_on = False
-        self._ahead: list[events.Key] = []
+        self._is_opening_first = False
+        self._kept_keys: list[events.Key] = []
         self._sort = ""
         self._lists_columns = False
         self._reading: int | None = None
@@ -334,7 +335,8 @@ class SearchView(Vertical, SizeAware):
         self.saved = SavedSearches(self, session)
 
     def compose(self) -> ComposeResult:
-        """Yield the box, the line of the results, and facets beside results."""
+        """Yield the box, the line above the results, facets and results, the explanation, and the
+        completions."""
         yield SearchBox(self)
         yield Static("", id="said", markup=False)
         with Horizontal():
@@ -362,7 +364,7 @@ class SearchView(Vertical, SizeAware):
         return self.box.value.strip()
 
     async def search_session(self) -> SearchSession:
-        """Return what searches, once the catalog is open."""
+        """Open the catalog if needed, and return the search session."""
         catalog = await self._session.catalog()
         if self._search_session is None:
             self._search_session = SearchSession(catalog, size=PAGE, values=SHORT)
@@ -379,37 +381,37 @@ class SearchView(Vertical, SizeAware):
         return self._search_session.state if self._search_session is not None else SearchState()
 
     def start(self, text: str = "") -> None:
-        """Search for `text`, for everything without one; for the text of the box where something
-        was typed already."""
+        """Search for the text of the box if something was typed already, else for `text`; an empty
+        text finds everything."""
         with self.prevent(Input.Changed):
             self.box.value = self.box.value or text
-        self._ask()
+        self._search_box_text()
 
     def keeps(self, event: events.Key) -> bool:
-        """Return whether a key is kept for the page of the result that opens when the answer comes.
-        Escape cancels the opening."""
-        if not self._opens_first and not self._is_leading_on:
+        """Return whether a result is about to open when the answer comes; if so, keep the key for
+        its page. Escape cancels the opening instead."""
+        if not self._opens_first and not self._is_opening_first:
             return False
         if event.key == "escape" and self._opens_first:
             self._give_up_opening()
         else:
-            self._ahead.append(events.Key(event.key, event.character))
+            self._kept_keys.append(events.Key(event.key, event.character))
         return True
 
-    def _take_ahead(self) -> list[events.Key]:
-        """Return the keys that were kept, and keep no more."""
-        self._is_leading_on = False
-        ahead, self._ahead = self._ahead, []
+    def _take_kept_keys(self) -> list[events.Key]:
+        """Return the kept keys, and stop keeping keys."""
+        self._is_opening_first = False
+        ahead, self._kept_keys = self._kept_keys, []
         return ahead
 
     def _give_up_opening(self) -> None:
-        """Cancel the opening of a result when the answer comes; an opening under way continues."""
+        """Do not open a result when the answer comes. An opening under way continues."""
         self._opens_first = False
-        if not self._is_leading_on:
-            self._ahead = []
+        if not self._is_opening_first:
+            self._kept_keys = []
 
     def table(self) -> "Table | None":
-        """Return the results as a table; None while there is no answer."""
+        """Return the results as a table; None while a search runs."""
         from explorer.tui.screens.export import results_table
 
         results = self._state.results
@@ -417,38 +419,39 @@ class SearchView(Vertical, SizeAware):
             None if results is None or self._is_pending else results_table(self._session, results)
         )
 
-    def _put(self, text: str) -> None:
+    def _search_for(self, text: str) -> None:
         """Put a text into the box, and search for it."""
         with self.prevent(Input.Changed):
             self.box.value = text
             self.box.cursor_position = len(text)
-        self._fold()
-        self._ask()
+        self._close_completions()
+        self._search_box_text()
 
     def _read_box(self) -> tuple[Query, "Registry"] | None:
-        """Return the search in the box, and show what is wrong where it cannot be read. Until the
-        fields of the server are known there is none."""
+        """Return the search in the box and the registry of fields. Return None if the fields are
+        not known yet, or if the text is invalid; the error is then shown."""
         if self._search_session is None:
             return None
         query, registry = self._query, self._search_session.catalog.registry
         try:
             query.conditions(registry)
         except FilterSyntax as fault:
-            self._refuse(fault)
+            self._show_fault(fault)
             return None
         return query, registry
 
-    def _fold(self) -> None:
+    def _close_completions(self) -> None:
+        """Hide the completions, and cancel their requests."""
         self.workers.cancel_group(self, "offers")
         self.query_one(DropDown).offer(())
 
     @property
     def _query(self) -> Query:
-        """The search in the box."""
+        """Return the search in the box, with the chosen order."""
         sort = "" if self._lists_columns else self._sort
         return Query(self.text, sort=sort, columns=self._lists_columns)
 
-    def _ask(self) -> None:
+    def _search_box_text(self) -> None:
         """Search for the text of the box."""
         self._asked = self._query
         self._is_pending = True
@@ -457,7 +460,8 @@ class SearchView(Vertical, SizeAware):
 
     @work(exclusive=True, group="search")
     async def _search(self, query: Query) -> None:
-        with self._session.reporting("searching", self._show_failure, self._ask):
+        """Search, and show the results or the error."""
+        with self._session.reporting("searching", self._show_failure, self._search_box_text):
             search = await self.search_session()
             if pasted_urn(query.text) is not None:
                 self._is_pending = False
@@ -470,32 +474,32 @@ class SearchView(Vertical, SizeAware):
             try:
                 await search.search(query, is_typed=bool(query.text), cursor=cursor)
             except FilterSyntax as fault:
-                self._refuse(fault)
+                self._show_fault(fault)
                 return
             finally:
                 waiting.cancel()
-            self._tell(before)
+            self._show_message(before)
             if search.state.results_held_back is None:
                 self._show(before.results)
             else:
                 self._is_pending = False
                 self._show_line(Text("… No match yet (previous results below)"))
 
-    def _tell(self, before: SearchState) -> None:
-        """Say what the search said since."""
+    def _show_message(self, before: SearchState) -> None:
+        """Show the message of the search, unless it is the one in `before`."""
         message = self._state.message
         if message is not None and message is not before.message:
             self._session.say(message.sentence, error=message.is_error)
 
     def _show(self, before: Results | None) -> None:
-        """Show the results, and open the first where it was to be opened."""
+        """Show the results, and open the first one if enter was pressed while the search ran."""
         results = self._state.results
         if results is None:
             return
         again = before is not None and before.query == results.query
         self._reading = None
         if not again:
-            # Marked results are among those shown.
+            # Only shown results can be marked.
             self.results.unmark()
         text = results.question.text
         self.results.show_results(
@@ -506,18 +510,18 @@ class SearchView(Vertical, SizeAware):
         self.query_one(Facets).show_facets(results.groups)
         self._is_pending = False
         self._show_count()
-        self._explain()
+        self._explain_result()
         opens, self._opens_first = self._opens_first, False
         if opens and self.screen.focused is self.results:
-            # Until it is open, keys arrive here and are kept after the earlier ones.
-            self._is_leading_on = True
+            # Until the page is open, further keys arrive here and are kept, too.
+            self._is_opening_first = True
             urn, column = self.choose_result(0)
-            self.post_message(self.ResultOpened(urn, column, self._take_ahead))
+            self.post_message(self.ResultOpened(urn, column, self._take_kept_keys))
         else:
             self._give_up_opening()
 
     def need_page(self, start: int) -> None:
-        """Read a page of results that has come into view."""
+        """Read the page of results that starts at a row, unless it is being read."""
         if self._state.results is not None and self._reading != start and not self._is_pending:
             self._reading = start
             self._read_page(start)
@@ -531,7 +535,7 @@ class SearchView(Vertical, SizeAware):
             results = search.state.results
             if results is None or before.results is None or results.page is not before.results.page:
                 return
-            self._tell(before)
+            self._show_message(before)
             self.results.update_results(results)
             self._reading = None
             self._show_count()
@@ -545,7 +549,7 @@ class SearchView(Vertical, SizeAware):
         self.apply_changes(results.entities if results is not None else ())
 
     def apply_changes(self, urns: Iterable[Urn]) -> None:
-        """Read those of the changed entities again that are among the results."""
+        """Read changed entities again if they are among the results."""
         results = self._state.results
         changed = [urn for urn in urns if results is not None and urn in results.entities]
         # When the app closes, the results may be gone before the last change arrives.
@@ -560,7 +564,8 @@ class SearchView(Vertical, SizeAware):
             if search.state.results is not None and not self._is_pending:
                 self.results.update_results(search.state.results)
 
-    def _explain(self) -> None:
+    def _explain_result(self) -> None:
+        """Show why the result under the cursor matches, if the explanation is visible."""
         panel, results = self.query_one("#why", Static), self._state.results
         if not panel.display or results is None:
             return
@@ -581,12 +586,13 @@ class SearchView(Vertical, SizeAware):
         panel.update(Text("\n", no_wrap=True).join(lines[: _WHY_LINES + 1]))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Fit the line of the results into the width."""
+        """Fit the line above the results into the width."""
         del event
         self._show_count()
 
-    def _refuse(self, fault: FilterSyntax) -> None:
-        """Show what is wrong with the filter; earlier results stay."""
+    def _show_fault(self, fault: FilterSyntax) -> None:
+        """Show the syntax error of the search; earlier results stay. If a result was to be opened,
+        focus the box instead."""
         self._is_pending, was_wished = False, self._opens_first
         self._give_up_opening()
         self.box.mark(fault)
@@ -613,14 +619,16 @@ class SearchView(Vertical, SizeAware):
         self._show_line(Text("searching …"))
 
     def _show_line(self, text: Text) -> None:
+        """Show a text in the line above the results."""
         text.truncate(max(self.size.width - 2, 1), overflow="ellipsis")
         # When the app closes, the line may be gone already.
         if text != self._shown_line and self.children:
             self._shown_line = text
-            # Its height stays, so that moving through the rows lays nothing out anew.
+            # Without a new layout, because the height does not change.
             self.query_one("#said", Static).update(text, layout=False)
 
     def _show_count(self) -> None:
+        """Show the error of the box, or the number of results, in the line above the results."""
         width = max(self.size.width - 2, 1)
         if self.box.fault is not None:
             self._show_line(fault_line(self.box.fault, width))
@@ -645,11 +653,12 @@ class SearchView(Vertical, SizeAware):
             self.results.refresh()
 
     def narrow(self, is_narrow: bool) -> None:
-        """Show facets and results in turns where `is_narrow`, else beside each other."""
+        """Set whether the view is narrow: it then shows either the facets or the results, else
+        both."""
         self._is_narrow = is_narrow
-        self._take_turns()
+        self._show_facets_or_results()
 
-    def _take_turns(self, *, at_facets: bool | None = None) -> None:
+    def _show_facets_or_results(self, *, at_facets: bool | None = None) -> None:
         if at_facets is not None:
             self._is_at_facets = at_facets
         self.query_one(Facets).display = self._is_at_facets or not self._is_narrow
@@ -659,21 +668,21 @@ class SearchView(Vertical, SizeAware):
     def focus_box(self) -> None:
         """Focus the box with its text selected."""
         self._opens_first = False
-        self._take_turns(at_facets=False)
-        # At once: the next key may be in the queue already.
+        self._show_facets_or_results(at_facets=False)
+        # Focused at once, because the next key may be queued already.
         self.screen.set_focus(self.box)
         self.box.action_select_all()
 
     def focus_results(self) -> None:
         """Focus the results."""
-        self._fold()
-        self._take_turns(at_facets=False)
+        self._close_completions()
+        self._show_facets_or_results(at_facets=False)
         self.screen.set_focus(self.results)
 
     def run(self, text: str, sort: str = "") -> None:
         """Search for a text in a sort order, and focus the results."""
         self._sort, self._lists_columns = sort, False
-        self._put(text)
+        self._search_for(text)
         self.focus_results()
 
     # The box.
@@ -682,24 +691,24 @@ class SearchView(Vertical, SizeAware):
     def _handle_input(self, event: Input.Changed) -> None:
         event.stop()
         if event.value.strip() != self._asked.text:
-            self._ask()
+            self._search_box_text()
         if event.value == self._quiet:
-            self._fold()
+            self._close_completions()
         else:
             self._suggest(event.value, self.box.cursor_position)
 
     def enter(self) -> None:
-        """Take the chosen completion, open the pasted URN, or search."""
+        """Accept the chosen completion, else open a pasted URN, else search."""
         offer = self.query_one(DropDown).chosen
         urn = offer.urn if offer else pasted_urn(self.text)
         if urn is not None:
-            self._fold()
+            self._close_completions()
             self.open(urn)
         elif offer is not None:
-            self._take(offer)
+            self._accept(offer)
         elif self._search_session is None or self._read_box() is not None:
             if self.text != self._asked.text:
-                self._ask()
+                self._search_box_text()
             elif self._search_session is not None and self._state.results_held_back is not None:
                 before = self._state.results
                 self._search_session.show_held_back()
@@ -708,11 +717,11 @@ class SearchView(Vertical, SizeAware):
             self.focus_results()
 
     def take(self) -> None:
-        """Take the chosen completion, else the first."""
+        """Accept the chosen completion, else the first one."""
         drop = self.query_one(DropDown)
         offer = drop.chosen or next(iter(drop.offers), None)
         if offer is not None:
-            self._take(offer)
+            self._accept(offer)
 
     def choose(self, rows: int) -> None:
         """Move in the completions; without any, down to the results or up to recent searches."""
@@ -727,7 +736,7 @@ class SearchView(Vertical, SizeAware):
     def leave_box(self) -> None:
         """Close the completions; without any, focus the results."""
         if self.query_one(DropDown).offers:
-            self._fold()
+            self._close_completions()
         else:
             self.focus_results()
 
@@ -735,25 +744,25 @@ class SearchView(Vertical, SizeAware):
         """Show the syntax."""
         from explorer.tui.screens.search_dialogs import SyntaxScreen
 
-        self._fold()
+        self._close_completions()
         self.app.push_screen(SyntaxScreen())
 
     def save_search(self) -> None:
         """Save the search under a name."""
-        self._fold()
+        self._close_completions()
         self.saved.save(self.text, self._sort)
 
     def show_searches(self) -> None:
         """List the saved and the recent searches."""
-        self._fold()
+        self._close_completions()
         self.saved.show()
 
     def take_paste(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
-        """Open the entity whose URN was pasted; put any other text into the box. Return whether
-        that was done here."""
+        """Open the entity of a pasted URN, or search for the text; return whether this was done. If
+        the box has the focus, the box itself inserts other texts."""
         urn = pasted_urn(text) if into_empty else None
         if urn is not None:
-            self._fold()
+            self._close_completions()
             self.open(urn)
             return True
         if is_cut:
@@ -761,14 +770,15 @@ class SearchView(Vertical, SizeAware):
         if self.screen.focused is self.box:
             return False
         self.focus_box()
-        self._put(" ".join(text.split()))
+        self._search_for(" ".join(text.split()))
         return True
 
-    def _take(self, offer: SearchCompletion) -> None:
+    def _accept(self, offer: SearchCompletion) -> None:
+        """Put a completion into the box, or run its search."""
         if offer.asks:
             self.run(offer.text)
             return
-        self._fold()
+        self._close_completions()
         self._quiet = offer.text if offer.closes else ""
         self.box.value = offer.text
         self.box.cursor_position = offer.cursor
@@ -780,7 +790,8 @@ class SearchView(Vertical, SizeAware):
         self.post_message(self.HitOpened(urn, column))
 
     def open_result(self, index: int) -> None:
-        """Open a result; while a search runs, its first result when the answer comes."""
+        """Open the result in a row. While a search runs, open its first result when the answer
+        comes."""
         if self._is_pending:
             self._opens_first = True
             return
@@ -789,8 +800,8 @@ class SearchView(Vertical, SizeAware):
             self.open(urn, column)
 
     def choose_result(self, index: int) -> tuple[Urn | None, str | None]:
-        """Return the entity of the result in a row, None where there is none, and the column to
-        open it at; its search becomes a recent one."""
+        """Return the entity of the result in a row (None if there is none) and the column to open
+        it at; remember its search as a recent one."""
         row = self.results.row_at(index)
         if row is None:
             return None, None
@@ -805,14 +816,14 @@ class SearchView(Vertical, SizeAware):
         self._opens_first = False
         match what:
             case "moved":
-                self._explain()
+                self._explain_result()
                 self._show_count()
             case "facets":
-                self._take_turns(at_facets=True)
+                self._show_facets_or_results(at_facets=True)
                 self.screen.set_focus(self.query_one(Facets))
             case "plain" if self._search_session is not None:
                 registry = self._search_session.catalog.registry
-                self._put(Query(self.text).split(registry).words)
+                self._search_for(Query(self.text).split(registry).words)
             case "condition":
                 self._add_condition()
             case "jump":
@@ -823,31 +834,31 @@ class SearchView(Vertical, SizeAware):
                 self._ask_order()
             case "columns":
                 self._lists_columns = not self._lists_columns
-                self._ask()
+                self._search_box_text()
             case "why":
                 why = self.query_one("#why")
                 why.display = not why.display
-                self._explain()
+                self._explain_result()
             case "save":
                 self.save_search()
             case "searches":
                 self.show_searches()
             case "again":
-                self._ask()
+                self._search_box_text()
             case number if number.isdigit():
                 self.query_one(Facets).toggle_numbered(int(number))
 
     def toggle_facet(self, field: str, value: str) -> None:
-        """Add the condition that a facet has a value, or remove it."""
+        """Add or remove the condition for a value of a facet, and search."""
         box = self._read_box()
         if box is not None:
             query, registry = box
-            self._put(query.toggle(field, value, registry).text)
+            self._search_for(query.toggle(field, value, registry).text)
 
     @on(DropDown.Clicked)
     def _handle_click(self, event: DropDown.Clicked) -> None:
         event.stop()
-        self._take(event.offer)
+        self._accept(event.offer)
 
     def _add_condition(self) -> None:
         from explorer.tui.screens.search_dialogs import ConditionDialogs
@@ -860,7 +871,7 @@ class SearchView(Vertical, SizeAware):
             query, registry = box
             facets = results.page.facets if results is not None else ()
             ConditionDialogs(
-                self.app, registry, query.split(registry), facets, self._put, say_refusal
+                self.app, registry, query.split(registry), facets, self._search_for, say_refusal
             ).ask_field()
 
     def _ask_order(self) -> None:
@@ -869,7 +880,7 @@ class SearchView(Vertical, SizeAware):
 
         def take(sort: str) -> None:
             self._sort = sort
-            self._ask()
+            self._search_box_text()
 
         choices = [
             ChooserEntry(label, sort, do=partial(take, sort)) for sort, label in SORT_ORDERS.items()
@@ -881,7 +892,7 @@ class SearchView(Vertical, SizeAware):
     def _ask_where(self) -> None:
         from explorer.tui.widgets.dialogs import PromptScreen
 
-        def go(answer: str | None) -> None:
+        def jump(answer: str | None) -> None:
             number = (answer or "").lower().replace(",", "").replace(" ", "")
             digits = number.removeprefix("p")
             if not digits.isdecimal() or not digits.isascii() or not int(digits[:9]):
@@ -896,7 +907,7 @@ class SearchView(Vertical, SizeAware):
 
         total = f"{self.results.count:,}"
         self.app.push_screen(
-            PromptScreen("Go to", f"a result, 1 to {total}, or a page, such as p2"), go
+            PromptScreen("Go to", f"a result, 1 to {total}, or a page, such as p2"), jump
         )
 
     @work(exclusive=True, group="offers")

@@ -39,8 +39,8 @@ _LABEL = 300
 
 
 class ChoiceScreen(ChooserScreen):
-    """A question with answers to choose from; `typed` is called with a typed answer that is not one
-    of them."""
+    """A question with a list of answers, with the cursor on the answer with index `at`. `typed` is
+    called with a typed answer that is not in the list; `hint` is the placeholder of the input."""
 
     def __init__(
         self,
@@ -61,22 +61,24 @@ class ChoiceScreen(ChooserScreen):
         return self._choices
 
     def start_at(self) -> int:
-        """Return the current answer."""
+        """Return the index of the answer where the cursor starts."""
         return self._at
 
     def nothing_found(self, typed: str) -> str:
-        """Return the hint for an empty list: whether the typed text can be the answer."""
+        """Return the sentence for an empty list; it says whether the typed text can be the
+        answer."""
         if self._typed_by is None:
             return super().nothing_found(typed)
         return f"⏎ accepts {in_quotes(typed, 60)}." if typed else "Type a value; ⏎ accepts it."
 
     def on_mount(self) -> None:
-        """Show what can be typed."""
+        """Show the answers, and the hint in the input."""
         super().on_mount()
         self.query_one(Input).placeholder = self._hint
 
     def action_choose(self) -> None:
-        """Return the answer under the cursor, or the typed one."""
+        """Run the answer under the cursor; without one, close and pass the typed text to
+        `typed`."""
         typed = self.query_one(Input).value.strip()
         if self.current is None and typed and self._typed_by is not None:
             take = self._typed_by
@@ -87,7 +89,8 @@ class ChoiceScreen(ChooserScreen):
 
 
 class SearchesScreen(ChooserScreen, SessionScreen[None, ListState[ListedSearch]]):
-    """Saved searches by name, and below them the recent ones, which were read; `run` searches."""
+    """Saved searches by name, and below them the recent ones. Choosing one calls `run` with its
+    text and sort order."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("searches")
     TITLE_SHOWN = "Searches"
@@ -121,11 +124,11 @@ class SearchesScreen(ChooserScreen, SessionScreen[None, ListState[ListedSearch]]
             yield ChooserEntry(f"{name}   {text}{by}".rstrip(), "★", saved, do=do)
 
     def start_at(self) -> int:
-        """Return the search that is looked at."""
+        """Return the index of the current search."""
         return self._shown.cursor
 
     def preview_entry(self, entry: ChooserEntry) -> None:
-        """Look at the search under the cursor."""
+        """Make the search under the cursor the current one."""
         self._searches.look_at(self.place_of(entry))
 
     def draw_state(self, before: ListState[ListedSearch], state: ListState[ListedSearch]) -> None:
@@ -190,10 +193,12 @@ _OPERATORS: Final[dict[How, tuple[str, str]]] = {
     "has a value": (":*", "{}:*"),
     "has no value": ("IS NULL", "{} IS NULL"),
 }
-"""The sign of each, and the form of its condition where that is one of a field and a value."""
+"""The sign of each operator, and the format of its condition from a field and a value; empty if
+`condition_of` builds it."""
 
-# A field of the model has that name too, and gives way where the value is a type.
-_TYPED: Final = {"_entityType": "type"}
+# The field of entity types is shown as `type`. A field of the model has that name, too: in a
+# search, `type:X` means the entity type if X is one, else the other field.
+_SHOWN_NAMES: Final = {"_entityType": "type"}
 _HINTS: Final[dict[How, str]] = {
     "is one of": "values separated by commas: one, two",
     "from … to": "two values separated by two dots: 10..20",
@@ -201,7 +206,8 @@ _HINTS: Final[dict[How, str]] = {
 
 
 def condition_of(name: str, how: How, typed: str) -> str:
-    """Return a condition in the search syntax for a field, an operator in words, and a value."""
+    """Return a condition in the search syntax for the field `name`, the operator `how` and the
+    typed value."""
     if how == "is one of":
         values = ", ".join(_value(part) for part in typed.split(",") if part.strip())
         return f"{name} IN ({values})"
@@ -213,7 +219,7 @@ def condition_of(name: str, how: How, typed: str) -> str:
 
 class ConditionDialogs:
     """Asks for a condition step by step, starting with `ask_field`; `done` is called with the new
-    text of the box, `refused` with a sentence on an invalid value."""
+    text of the search box, `refused` with a sentence on an invalid value."""
 
     def __init__(
         self,
@@ -241,9 +247,10 @@ class ConditionDialogs:
             key=lambda field: (not field.is_facet, self._shortest_name(field).casefold()),
         )
         choices = [self._field_choice(field) for field in (*counted, *rest)]
-        self._ask("Condition: choose a field", choices)
+        self._push_choices("Condition: choose a field", choices)
 
     def _field_choice(self, field: FilterField) -> ChooserEntry:
+        """Return the entry for a field, with its other names and its number of values."""
         facet = self._facets.get(field.name)
         labels = [line(facet.label if facet else field.label, 80)]
         shortest_name = self._shortest_name(field)
@@ -256,15 +263,15 @@ class ConditionDialogs:
         )
 
     def _shortest_name(self, field: FilterField) -> str:
-        """Return the name of a field to show: the shortest of its names."""
+        """Return the name to show for a field: the shortest of its names."""
         names = (field.name, *self._guide.also(field.name))
-        return _TYPED.get(field.name) or min(names, key=len)
+        return _SHOWN_NAMES.get(field.name) or min(names, key=len)
 
     def _spell(self, field: FilterField) -> str:
         """Return a name of a field that works in every condition, even if its shown name means
         another field there."""
         also = self._guide.also(field.name)
-        if field.name in _TYPED and also:
+        if field.name in _SHOWN_NAMES and also:
             return also[0]
         return spell_field(self._guide, field.name)
 
@@ -280,7 +287,7 @@ class ConditionDialogs:
             ChooserEntry(how, _OPERATORS[how][0], do=partial(self._ask_value, field, how))
             for how in hows
         ]
-        self._ask(f"{line(self._shortest_name(field), 60)} …", choices)
+        self._push_choices(f"{line(self._shortest_name(field), 60)} …", choices)
 
     def _ask_value(self, field: FilterField, how: How) -> None:
         """Step 3: ask for the value, one of the listed ones or another."""
@@ -302,18 +309,20 @@ class ConditionDialogs:
                 )
         elif field.nature == "boolean":
             choices = [
-                ChooserEntry(word, do=partial(self._take, name, how, word))
+                ChooserEntry(word, do=partial(self._check_condition, name, how, word))
                 for word in ("true", "false")
             ]
         hint = _HINTS.get(how, "a day, 2024-01-31" if field.nature == "date" else "a value")
-        self._ask(
+        self._push_choices(
             f"{line(self._shortest_name(field), 60)} {how} …",
             choices,
-            lambda typed: self._take(name, how, typed),
+            lambda typed: self._check_condition(name, how, typed),
             f"{hint}; or choose one below" if choices else hint,
         )
 
-    def _take(self, name: str, how: How, typed: str) -> None:
+    def _check_condition(self, name: str, how: How, typed: str) -> None:
+        """Build the condition from a typed value, and go to step 4; if it is invalid, call
+        `refused`."""
         text = condition_of(name, how, typed)
         try:
             read_filter(text, self._registry)
@@ -323,7 +332,7 @@ class ConditionDialogs:
         self._join(text)
 
     def _join(self, condition: str) -> None:
-        """Step 4: ask how to join it with the present conditions, if there are any."""
+        """Step 4: ask how to join the new condition with the present ones; without any, finish."""
         question = self._question
         if not question.runs:
             self._done(question.narrow(condition))
@@ -353,9 +362,9 @@ class ConditionDialogs:
                     do=lambda: self._done(f"{end} AND {condition}"),
                 ),
             )
-        self._ask(line(condition, 80), choices)
+        self._push_choices(line(condition, 80), choices)
 
-    def _ask(
+    def _push_choices(
         self,
         title: str,
         choices: Sequence[ChooserEntry],
@@ -366,6 +375,7 @@ class ConditionDialogs:
 
 
 def _value(typed: str) -> str:
+    """Return a typed value in the search syntax, in quotes if needed."""
     value = typed.strip()
     return value if is_bare(value) else quote_value(value)
 

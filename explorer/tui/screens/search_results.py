@@ -1,4 +1,4 @@
-"""The results of a search, the explanation of a match, the line with their number, the facets, and
+"""The results of a search, the explanation of a match, the line above the results, the facets, and
 the introduction for new users."""
 
 from collections.abc import Mapping, Sequence
@@ -41,8 +41,8 @@ _NARROWEST = 10
 def match_explanation(
     row: ResultRow, words: str, *, rank: int, order: str, width: int
 ) -> list[Text]:
-    """Return the lines that explain the rank of a result: order, score, the reason of both, and
-    the fields that matched with their weights."""
+    """Return the lines that explain the rank of a result: the order, the score and the reason for
+    both, and the fields that matched, with their weights."""
     score = row.score_label or "the server returns no score"
     head = Text.assemble("Why ", line_text(row.name, "bold"), f" is number {rank:,}")
     lines = [join([head, Text(order), Text(score)])]
@@ -68,7 +68,7 @@ def match_explanation(
 
 
 def match_text(match: MatchedField, words: str, width: int) -> Text:
-    """Return a field that matched and its value, with the words marked."""
+    """Return a field that matched, and its value with the words of the search highlighted."""
     label = line_text(f"{match.label} ", "dim")
     value = preview(match.excerpt(words, max(width - label.cell_len - 2, _NARROWEST)))
     return Text.assemble(label, " ", marked(value, words))
@@ -87,7 +87,7 @@ class ResultKeys(Protocol):
         ...
 
     def toggle_facet(self, field: str, value: str) -> None:
-        """Choose a value of a facet, or choose it no more."""
+        """Add or remove a value of a facet."""
         ...
 
     def focus_results(self) -> None:
@@ -103,11 +103,11 @@ class ResultKeys(Protocol):
         ...
 
     def keeps(self, event: events.Key) -> bool:
-        """Return whether a key is kept for the page that is about to open."""
+        """Return whether a result is about to open; if so, keep the key for its page."""
         ...
 
     def take_paste(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
-        """Take a pasted text; return whether it was used."""
+        """Open a pasted URN, or search for a pasted text; return whether this was done."""
         ...
 
 
@@ -127,7 +127,7 @@ class ResultRows(Rows):
 
     @property
     def hits(self) -> "Mapping[int, Hit]":
-        """Return the results that were read, by their places."""
+        """Return the results that were read, by their rank from 0."""
         return self.results.hits if self.results is not None else {}
 
     @property
@@ -175,7 +175,8 @@ class ResultRows(Rows):
         self._does.results_key("seen")
 
     def action_label(self, what: "LabelledKind") -> None:
-        """Change what the marked results have, or the one under the cursor."""
+        """Change labels, deprecation or links of the marked results, or of the result under the
+        cursor."""
         at = self.row_at(self.cursor)
         rows = tuple(self._marked.values()) or ((at,) if at is not None else ())
         if not rows:
@@ -197,7 +198,8 @@ class ResultRows(Rows):
         if action == "label" and self.results is not None and self.results.query.columns:
             return True if parameters[0] in ("tags", "terms") else None
         if action == "choose":
-            # The first result of a search that runs is opened when it is there.
+            # While a search runs, choosing is allowed without rows: it opens the first result
+            # later.
             return True
         return super().check_action(action, parameters)
 
@@ -207,26 +209,27 @@ class ResultRows(Rows):
         return self.results.words if self.results is not None else ""
 
     def row_at(self, index: int) -> ResultRow | None:
-        """Return what is known of the result in a row; None for one that was not read yet."""
+        """Return the data of the result in a row; None if it was not read yet."""
         hit = self.hits.get(index)
         if hit is None or self.results is None:
             return None
         return self.results.row(hit, self.drafts)
 
     def urn_at(self, index: int) -> Urn | None:
-        """Return the URN in a row; None for one that was not read yet."""
+        """Return the URN of the result in a row; None if it was not read yet."""
         hit = self.hits.get(index)
         return hit.urn if hit else None
 
     @property
     def in_view(self) -> tuple[int, int]:
-        """Return the first and the last row that are wholly visible, counted from 0."""
+        """Return the first and the last fully visible row, counted from 0."""
         first = -(-int(self.scroll_offset.y) // self.row_height)
         height = max(self.scrollable_content_region.height // self.row_height, 1)
         return first, min(first + height, self.count) - 1
 
     def missing(self) -> int | None:
-        """Return the start of the first visible page that was not read, None for none."""
+        """Return the first row of the first visible page that was not read; None if all were
+        read."""
         first, last = self.in_view
         for row in range(max(first - 1, 0), min(last + 2, self.count)):
             if self.results is None or not self.results.was_read(row):
@@ -254,7 +257,7 @@ class ResultRows(Rows):
         self._does.results_key("seen")
 
     def move_to(self, index: int) -> None:
-        """Move the cursor, and have the explanation follow it."""
+        """Move the cursor, and explain the result under it."""
         before = self.cursor
         super().move_to(index)
         if self.cursor != before:
@@ -266,7 +269,8 @@ class ResultRows(Rows):
         self.scroll_to(y=self.cursor * self.row_height, animate=False, immediate=True)
 
     def action_choose(self) -> None:
-        """Open the result under the cursor; while a search runs, its first when it is there."""
+        """Open the result under the cursor. While a search runs, open its first result when the
+        answer comes."""
         self._does.open_result(self.cursor)
 
     def action_next_page(self) -> None:
@@ -280,7 +284,7 @@ class ResultRows(Rows):
         self.jump_to(max(self.cursor // PAGE - 1, 0) * PAGE)
 
     def action_do(self, what: str) -> None:
-        """Do what the view around the list does for a key."""
+        """Run the action `what` of the view around the list."""
         self._does.results_key(what)
 
     def action_facet(self, number: int) -> None:
@@ -288,7 +292,7 @@ class ResultRows(Rows):
         self._does.results_key(str(number))
 
     def on_key(self, event: events.Key) -> None:
-        """Leave keys alone that are kept for the page that is about to open."""
+        """Stop keys that are kept for the page that is about to open."""
         if self._does.keeps(event):
             event.stop()
             event.prevent_default()
@@ -314,10 +318,10 @@ _PASTED = 10_000
 def draw_result(
     row: ResultRow, words: str, width: int, *, is_marked: bool = False
 ) -> tuple[Text, Text]:
-    """Return the two lines of a result: its name and type, and below what is known of it.
+    """Return the two lines of a result: its name and type, and its description.
 
-    The second line shows the description, or the match that explains words which neither the name
-    nor the visible part of the description holds.
+    If words of the search occur neither in the name nor in the visible part of the description, the
+    second line shows the field that matched instead.
     """
     right_width = min(46 if width >= _WIDE else 28, width * 2 // 5)
     left_width = width - right_width - 2
@@ -342,8 +346,8 @@ def draw_result(
 
 
 def _states(row: ResultRow) -> Text:
-    """Return the marks before the description: draft, deprecated, soft-deleted, and the words that
-    it lacks."""
+    """Return the marks before the description: draft, deprecated, soft-deleted, and the missing
+    words of the search."""
     styles = {"draft": "reverse", "soft-deleted": "bold reverse", "deprecated": "bold"}
     states = Text()
     for label in row.states:
@@ -359,7 +363,7 @@ _SHOWN = 30
 def count_line(
     results: "Results", row_range: tuple[int, int] | None, marked: int, width: int
 ) -> Text:
-    """Return the line above the results: their number, the visible ones, and the order.
+    """Return the line above the results: their number, which of them are visible, and the order.
 
     `row_range` holds the first and the last visible row, counted from 0, None while the results are
     hidden. `marked` is the number of marked results.
@@ -404,8 +408,8 @@ def _page_in_view(row_range: tuple[int, int], results: "Results") -> str:
 
 
 def fault_line(fault: FilterSyntax, width: int) -> Text:
-    """Return what is wrong with a filter, and the place between »«, after the text before it where
-    there is room. A filter that is not finished is marked with …, any other with ✗."""
+    """Return a syntax error with the wrong part of the filter between »«, after the text before it
+    if there is room. An unfinished filter is marked with …, any other with ✗."""
     place, end = fault.position, fault.position + fault.length
     is_unfinished = place >= len(fault.text.rstrip())
     text = Text.assemble(("… " if is_unfinished else "✗ ", "bold"), line(fault.message), "   ")
@@ -420,7 +424,8 @@ def fault_line(fault: FilterSyntax, width: int) -> Text:
 
 
 SEEN: Final = "to search"
-"""What the terminal remembers once an entity was opened: newcomers are greeted until then."""
+"""The name under which the state records that an entity was opened. Until then the introduction is
+shown."""
 
 _SMALL: Final = 20
 _INTRODUCTION: Final = (
@@ -475,7 +480,7 @@ class Welcome(Widget):
 
 
 def _pack(width: int) -> Text:
-    """Return the steps, as many on a line as fit; none is wrapped."""
+    """Return the steps, as many on each line as fit; no step is wrapped."""
     packed, room = Text(), width
     for key, what in _STEPS:
         step = Text.assemble((key, "bold"), f" {what}")
@@ -489,7 +494,7 @@ def _pack(width: int) -> Text:
 
 
 SHORT: Final = 5
-"""How many values of a facet are shown before it is expanded."""
+"""The number of values of a facet that is not expanded."""
 
 _NUMBERED: Final = 9
 
@@ -504,8 +509,8 @@ class _FacetItem:
 class Facets(Rows):
     """Facets and their values. Enter, or the number of a value, adds or removes it.
 
-    A count is the number of results with the value; beside chosen values, `+7` is the number that
-    it would add.
+    The count of a value is the number of results with it; if other values of the facet are chosen,
+    `+7` is the number of results that it would add.
     """
 
     DEFAULT_CSS = """
@@ -536,7 +541,7 @@ class Facets(Rows):
         self.toggle_numbered(number)
 
     def action_do(self, what: str) -> None:
-        """Do what the same key does in the results."""
+        """Run the action `what`, which is the same as in the results."""
         self._does.results_key(what)
 
     def action_leave(self) -> None:
@@ -572,14 +577,14 @@ class Facets(Rows):
             return (draw_value(row.value, row.number, width),)
         group = row.group
         is_long = len(group.rows) > SHORT
-        # Only what can be expanded has the sign for it.
+        # Only facets that can be expanded have a sign.
         fold = "  " if not is_long else "▾ " if group.field in self._expanded else "▸ "
         text = Text.assemble((fold, "dim"), line_text(group.label, "bold"))
         return (text.append(f" {group.size}", "dim") if is_long else text,)
 
 
 def draw_value(value: FacetRow, number: int, width: int) -> Text:
-    """Return the line of a value; `number` is the key that takes it, 0 for none."""
+    """Return the line of a value; `number` is the key that adds or removes it, 0 if no key does."""
     name = line_text(value.label, "bold" if value.is_chosen else "", missing=NONE.phrase)
     text = Text.assemble((f" {number or ' '} ", "dim"), ("● " if value.is_chosen else "  ", "bold"))
     text.append_text(padded(name, width - len(value.count_label) - 8))

@@ -193,11 +193,11 @@ class SessionScreen(OverlayScreen[_Result], Generic[_Result, StateT]):
         """Ask a question, then run the method of the session with this name; if that is not
         possible now, show why instead."""
 
-        def run_confirmed() -> None:
+        def run_method() -> None:
             self.run_worker(self.act(name, *arguments))
 
         if self.is_possible(name):
-            self.confirm(question, run_confirmed)
+            self.confirm(question, run_method)
 
     def say(self, message: str, *, error: bool = False) -> None:
         """Show one sentence in place of the keys, unless the screen was closed."""
