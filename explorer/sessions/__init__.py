@@ -1,6 +1,6 @@
-"""What people do in the catalog, in steps, without any front end.
+"""What people do in the catalog, step by step, independent of the front end.
 
-A session does what happens when somebody reviews, edits, searches or walks a lineage. The terminal,
-the widgets of notebooks and the commands bind it: they show its state, and call its methods. See
-`explorer.sessions.base`.
+A session carries out what somebody does when reviewing, editing, searching or walking a lineage.
+The terminal, the notebook widgets and the commands use sessions: they show their state and call
+their methods. See `explorer.sessions.base`.
 """

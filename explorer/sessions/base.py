@@ -1,8 +1,8 @@
-"""What all sessions share: a state that is replaced as a whole, and actions that change it.
+"""The base of all sessions: a state that is replaced as a whole, and actions that change it.
 
-A session belongs to the event loop of its catalog, and needs no lock: everything of it runs there.
-Actions that must not overlap wait for one another. One that is refused changes nothing, and says
-why twice: as the message of the state, and as an exception.
+A session runs entirely on the event loop of its catalog, so it needs no lock. Actions that must not
+overlap wait for one another. A refused action changes nothing; the reason becomes the message of
+the state and is raised as an exception.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ _SENTENCE: Final = "action_sentence"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
-    """One sentence for the person. Each is equal to itself alone, so that a sentence that is said
-    again is another message.
+    """A sentence shown to the user. A message is equal only to itself, so a repeated sentence
+    counts as a new message.
 
-    `error` is what went wrong, where that is an exception. One that `is_saved` tells of something
-    that an undo takes back; a front end adds how.
+    `error` is the exception that the message reports, if any. `is_saved` is true if the message
+    reports a save that can be undone; the front end adds how to undo it.
     """
 
     sentence: str
@@ -45,35 +45,36 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Something that takes a while, and that `Session.cancel` ends: a sentence such as “writing”,
-    and how many of how many are done. `total` is 0 where nobody knows."""
+    """Work in progress, which `Session.cancel` ends: a sentence such as “writing”, and how many of
+    `total` items are done. `total` is 0 if unknown."""
 
     sentence: str
     done: int = 0
     total: int = 0
 
     def __str__(self) -> str:
-        """Return it in words, such as “writing 12 of 40 …”."""
+        """Return the work in words, such as “writing 12 of 40 …”."""
         counts = f" {self.done:,} of {self.total:,}" if self.total else ""
         return f"{self.sentence}{counts} …"
 
 
 @dataclass(frozen=True, slots=True)
 class ActionState:
-    """What a person can do: a sentence for it, and why it is not possible now; empty if it is."""
+    """An action of the user: a sentence that names it, and the reason why it is not possible now,
+    which is empty if it is possible."""
 
     sentence: str
     why_not: str = ""
 
     @property
     def is_possible(self) -> bool:
-        """Whether it can be done now."""
+        """Whether the action is possible now."""
         return not self.why_not
 
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """What every state has: the work that is under way, the last message, and the actions by the
+    """The fields of every state: the work in progress, the last message, and the actions by the
     names of their methods."""
 
     work: Work | None = None
@@ -85,16 +86,17 @@ StateT = TypeVar("StateT", bound=SessionState)
 
 
 class Session(Generic[StateT]):
-    """What happens when a person does something in the catalog, step by step.
+    """One activity of a user in the catalog, such as a search or a review, without a user
+    interface.
 
-    `state` is always consistent, and is replaced, never changed. Whoever subscribed is called with
-    each new one, on the catalog's event loop. `close` ends what runs in the background.
+    `state` is always consistent, and is replaced, never modified. Subscribers are called with each
+    new state, on the catalog's event loop. `close` unsubscribes all of them.
     """
 
     _sentences: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init_subclass__(cls) -> None:
-        """Collect the sentences of the actions by their names."""
+        """Collect the sentences of the actions in `_sentences`, by the names of their methods."""
         methods = ((name, getattr(cls, name)) for name in dir(cls) if not name.startswith("_"))
         sentences = {n: getattr(m, _SENTENCE) for n, m in methods if hasattr(m, _SENTENCE)}
         cls._sentences = MappingProxyType(sentences)
@@ -114,19 +116,19 @@ class Session(Generic[StateT]):
 
     @property
     def catalog(self) -> "AsyncCatalog":
-        """The client that reads and writes the catalog. Raises `Misuse` in a session of what is on
-        this machine alone."""
+        """The client of the catalog. Raises `Misuse` if the session works only with files on this
+        machine."""
         if self._catalog is None:
             raise Misuse("this session has no catalog")
         return self._catalog
 
     @property
     def state(self) -> StateT:
-        """What is shown now."""
+        """The current state, for the front end to show."""
         return self._state
 
     def subscribe(self, listener: Callable[[StateT], object]) -> Callable[[], None]:
-        """Call a function with each new state; return a function that ends that."""
+        """Call a function with each new state; return a function that unsubscribes it."""
         self._listeners.append(listener)
 
         def unsubscribe() -> None:
@@ -136,8 +138,9 @@ class Session(Generic[StateT]):
         return unsubscribe
 
     def close(self) -> None:
-        """Tell nobody of anything any more, and end what a later reading would replace. What was
-        begun otherwise ends as it would: nothing that was typed or decided is lost by leaving."""
+        """Unsubscribe all listeners, and cancel the timers and the background tasks that a later
+        task could replace (see `start`). Other tasks run to their end, so nothing typed or decided
+        is lost."""
         self.is_closed = True
         self._listeners.clear()
         for task in self._latest.values():
@@ -146,17 +149,17 @@ class Session(Generic[StateT]):
             timer.cancel()
 
     def cancel(self) -> None:
-        """End the work that is under way. What is done of it stays done."""
+        """Cancel the work in progress. Steps that are already done are kept."""
         if self._working is not None:
             self._working.cancel()
 
     async def settle(self) -> None:
-        """Wait until nothing runs in the background."""
+        """Wait until no background task is running."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         del name
         return ""
 
@@ -166,7 +169,7 @@ class Session(Generic[StateT]):
             raise InvalidInput(why)
 
     def replace(self, **changes: Any) -> None:
-        """Replace fields of the state, and tell whoever subscribed."""
+        """Replace fields of the state, and call the subscribers with the new state."""
         self._state = self._with_actions(replace(self._state, **changes))
         for listener in tuple(self._listeners):
             listener(self._state)
@@ -179,12 +182,12 @@ class Session(Generic[StateT]):
         error: CatalogError | None = None,
         is_saved: bool = False,
     ) -> None:
-        """Make a sentence the message of the state."""
+        """Set the message of the state."""
         self.replace(message=Message(sentence, is_error, error, is_saved))
 
     def start(self, doing: Awaitable[object], instead_of: str = "") -> None:
-        """Do something in the background; an error becomes the message. What was started before
-        with the same word `instead_of` is cancelled."""
+        """Run something in the background; an error becomes the message of the state. An earlier
+        background task with the same `instead_of` is cancelled."""
 
         async def run() -> None:
             with suppress(CatalogError), self.telling():
@@ -200,14 +203,14 @@ class Session(Generic[StateT]):
             self._latest[instead_of] = task
 
     def later(self, seconds: float, do: Callable[[], object]) -> None:
-        """Do something after some seconds, unless the session is closed before."""
+        """Call a function after some seconds, unless the session is closed before."""
         loop = asyncio.get_running_loop()
         self._timers = {timer for timer in self._timers if timer.when() > loop.time()}
         self._timers.add(loop.call_later(seconds, do))
 
     async def work(self, sentence: str, doing: Awaitable[_T], total: int = 0) -> _T:
-        """Return the outcome of something that is the work of the state meanwhile, and that
-        `cancel` ends."""
+        """Await something and return its result. Until it ends, the state shows it as the work in
+        progress, and `cancel` can end it."""
         self._working = asyncio.current_task()
         self.replace(work=Work(sentence, 0, total))
         try:
@@ -217,7 +220,7 @@ class Session(Generic[StateT]):
             self.replace(work=None)
 
     def tell_progress(self, done: int, total: int) -> None:
-        """Say how much of the work is done."""
+        """Show how much of the work in progress is done."""
         if self._state.work is not None:
             self.replace(work=Work(self._state.work.sentence, done, total))
 
@@ -230,7 +233,7 @@ class Session(Generic[StateT]):
 
     @contextmanager
     def telling(self) -> "Iterator[None]":
-        """Make an error of the block the message, and raise it."""
+        """Make an error raised in the context the message of the state, and raise it again."""
         try:
             yield
         except Superseded:
@@ -249,13 +252,13 @@ class Session(Generic[StateT]):
                 self.check(method.__name__)
                 return await method(self, *args, **kw)
             if self._working is not None:
-                # Nobody waits for work that takes minutes.
+                # Refused now, rather than after waiting for work that may take minutes.
                 self.check(method.__name__)
             async with self._turn:
                 return await method(self, *args, **kw)
 
     def supersede(self, names: Collection[str]) -> None:
-        """Cancel what was called of actions that can be superseded."""
+        """Cancel the running calls of the actions with these names that can be superseded."""
         for task in [task for task, name in self._calls.items() if name in names]:
             del self._calls[task]
             task.cancel()
@@ -287,14 +290,16 @@ def action(
     [Callable[Concatenate[_SessionT, _P], Coroutine[Any, Any, _T]]],
     Callable[Concatenate[_SessionT, _P], Coroutine[Any, Any, _T]],
 ]:
-    """Make a method an action, which the state lists with this sentence.
+    """Return a decorator that makes a method an action, which the state lists with this sentence.
 
-    It waits for the actions that were called before; while work is under way, it is refused if it
-    is not possible. One that is not `in_turn` waits for none and lets none wait, and is refused
-    whenever it is not possible. An error that it raises becomes the message of the state.
+    An action waits for the actions that were called before it; while work is in progress, it is
+    refused if it is not possible. With `in_turn=False` it waits for no other action and no other
+    waits for it, and it is refused whenever it is not possible. An error that it raises becomes the
+    message of the state.
 
-    One that `supersedes` actions, none or some, cancels the calls of them that are not over, which
-    raise `Superseded` and say nothing, and can itself be superseded.
+    With `supersedes`, names of actions, it cancels their unfinished calls, which raise `Superseded`
+    without setting a message. An action with `supersedes`, even an empty one, can itself be
+    superseded.
     """
 
     def decorate(

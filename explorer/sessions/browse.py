@@ -1,6 +1,5 @@
-"""Browsing: the folders of a catalog as one list of rows, read a page at a time as they are looked
-at: open folders, pages read, the row of each entry, and where an entity is in the folders.
-"""
+"""Browsing: the folders of a catalog as one list of rows, whose pages are read when they come into
+view; and the search for an entity's row."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -31,19 +30,19 @@ _MOST_FOLDER_PAGES: Final = 25
 _AT_ONCE: Final = 4
 
 ReadPage = Callable[["Branch", int], Awaitable[object]]
-"""Reads a page of a folder; raises what went wrong."""
+"""Reads a page of a folder. Raises the error if it cannot be read."""
 
 
 @dataclass(eq=False, slots=True)
 class Branch:
     """A folder that was expanded at least once.
 
-    `total` is the number of its entries, None before the first response. `pages` has the pages
-    read, by number, after the entries of `head`; `stale` pages are shown until they are read again,
-    `requested` pages are being read, `failed` has the error of pages that could not be read. A
-    response to a request of an earlier `turn` is discarded. `waiting` has the folders that were
-    expanded below, until the page that shows them is read again. `size` is the number of entries of
-    a page, `height` the number of rows below its own.
+    `total` is the number of entries, None before the first response. `pages` holds the pages read,
+    by number, which follow the entries of `head`; `stale` are the numbers of pages that are shown
+    until they are read again, `requested` of those being read; `failed` holds the errors of pages
+    that could not be read. A response to a request of an earlier `turn` is discarded. `waiting`
+    holds the subfolders that were expanded, until the page that shows them is read again. `size` is
+    the number of entries per page, `height` the number of rows below the folder's own.
     """
 
     entry: FolderEntry
@@ -69,14 +68,14 @@ class Branch:
 
     @property
     def complete(self) -> bool:
-        """Return whether every entry was read."""
+        """Return whether all entries of the folder were read."""
         if self.total is None or self.note or self.stale:
             return False
         return all(number in self.pages for number in range(self.page_of(self.total - 1) + 1))
 
     @property
     def attached(self) -> bool:
-        """Return whether it has rows, that is, whether it and all folders above it are open."""
+        """Return whether the folder's entries have rows: it and all folders above it are open."""
         if not self.unfolded:
             return False
         if self.above is None:
@@ -84,7 +83,7 @@ class Branch:
         return self.above.below.get(self.index) is self and self.above.attached
 
     def entry_at(self, index: int) -> FolderEntry | None:
-        """Return an entry; None where its page was not read and it was never opened."""
+        """Return an entry; None if its page was not read and the entry was never opened."""
         branch = self.below.get(index)
         if branch is not None:
             return branch.entry
@@ -95,7 +94,8 @@ class Branch:
         return page[at] if at < len(page) else None
 
     def page_of(self, index: int) -> int:
-        """Return the number of the page that holds an entry; the head is part of the first."""
+        """Return the number of the page that holds an entry; the entries of `head` belong to the
+        first page."""
         last = max(0, (self.total or 0) - 1)
         return max(0, min(index, last) - len(self.head)) // self.size
 
@@ -111,7 +111,7 @@ class Branch:
         return not (is_loaded or number in self.requested or number in self.failed)
 
     def take(self, number: int, portion: EntryPage) -> None:
-        """Take a page that was read."""
+        """Store a page that was read, and recount the rows."""
         if portion.instead is not None:
             self.source = portion.instead
         if number == 0:
@@ -132,7 +132,7 @@ class Branch:
         self.regrow()
 
     def fail(self, number: int, error: CatalogError) -> None:
-        """Note why a page could not be read."""
+        """Record the error of a page that could not be read."""
         self.pages.pop(number, None)
         self.stale.discard(number)
         self.failed[number] = error
@@ -180,7 +180,7 @@ class Branch:
         self.regrow()
 
     def regrow(self) -> None:
-        """Recount its rows and those of all folders above it."""
+        """Recount the rows of the folder and of all folders above it."""
         branch: Branch | None = self
         while branch is not None:
             branch.opened = sorted(at for at, branch in branch.below.items() if branch.unfolded)
@@ -222,8 +222,8 @@ class _UnfilteredFolder:
         return cls(branch.source, branch.waiting | below, entries, branch.complete)
 
     def narrow(self, text: str) -> EntrySource:
-        """Return where filtered entries come from: the entries read, if they are complete and none
-        is a folder, else the server."""
+        """Return a source of the filtered entries: the entries read so far, if they are complete
+        and none of them is a folder, else the server."""
         folders = any(
             entry.urn is None and entry.below and not entry.heading for entry in self.entries
         )
@@ -234,8 +234,9 @@ class _UnfilteredFolder:
 
 @dataclass(frozen=True, slots=True)
 class OutlineRow:
-    """A row: the entry `index` of a folder, `depth` folders deep. The index is -1 for the row of a
-    folder without entries, and the number of entries for the row of its note."""
+    """A row: the entry at `index` of a folder, at the nesting `depth`. The index is -1 for the
+    placeholder row of an empty folder, and the number of entries for the row of the folder's
+    note."""
 
     branch: Branch
     index: int
@@ -243,18 +244,18 @@ class OutlineRow:
 
     @property
     def entry(self) -> FolderEntry | None:
-        """Return the entry, None where it was not read."""
+        """Return the entry of the row; None if it was not read."""
         return None if self.index < 0 else self.branch.entry_at(self.index)
 
     @property
     def unfolded(self) -> Branch | None:
-        """Return the open folder below it, None for none."""
+        """Return the open folder that starts at this row; None if there is none."""
         branch = self.branch.below.get(self.index)
         return branch if branch is not None and branch.unfolded else None
 
     @property
     def error(self) -> CatalogError | None:
-        """Return why its page could not be read, None where nothing failed."""
+        """Return the error of the page that holds the row; None if it did not fail."""
         return self.branch.failed.get(self.branch.page_of(self.index))
 
 
@@ -271,7 +272,7 @@ class Outline:
         return self.root.height
 
     def locate(self, row: int) -> OutlineRow:
-        """Return what is in a row."""
+        """Return the row at a position."""
         branch, depth = self.root, 0
         while True:
             before, into = 0, None
@@ -313,7 +314,7 @@ class Outline:
         yield from _filter_branches(self.root)
 
     def forget(self, looked_at: list[tuple[Branch, int]]) -> None:
-        """Drop the pages beyond a limit that were visible longest ago."""
+        """Drop the least recently visible pages if there are more than a limit."""
         for page in looked_at:
             self._seen.pop(page, None)
             self._seen[page] = None
@@ -333,7 +334,7 @@ def _filter_branches(branch: Branch) -> Iterator[Branch]:
 
 @dataclass(frozen=True, slots=True)
 class FolderLocation:
-    """The row of an entity, or of the folder that should contain it."""
+    """The row of an entity or, if it was not found, of the folder that should contain it."""
 
     branch: Branch
     index: int | None
@@ -341,16 +342,16 @@ class FolderLocation:
 
 @dataclass(frozen=True, slots=True)
 class BrowseState(SessionState):
-    """The folders. The `outline` is changed in place, for it may have a million rows; `revision`
-    counts the changes."""
+    """The folders. The `outline` is modified in place, because it may have a million rows;
+    `revision` counts the modifications."""
 
     outline: Outline = field(kw_only=True)
     revision: int = 0
 
 
 class BrowseSession(Session[BrowseState]):
-    """Reads the folders of a catalog into an outline. A front end that keeps a cursor in the rows
-    does so in `around`, in which the rows change."""
+    """Reads the folders of a catalog into an outline. Rows change only inside the context `around`,
+    in which a front end can keep its cursor on the same entry."""
 
     def __init__(
         self,
@@ -369,8 +370,8 @@ class BrowseSession(Session[BrowseState]):
         return self._reads_running > 0
 
     def claim(self, first: int, height: int) -> list[tuple[Branch, int]]:
-        """Return the pages to read now, a few at once: those that hold the rows looked at, else
-        those that hold the next rows. Pages that were looked at longest ago are dropped."""
+        """Return the pages to read now, a few at a time: those that hold the visible rows, else
+        those that hold the next rows. Drops the least recently visible pages."""
         pages = list(self._outline.pages(first, first + height - 1))
         self._outline.forget(pages)
         claimed = [page for page in pages if self._claim(*page)]
@@ -394,9 +395,8 @@ class BrowseSession(Session[BrowseState]):
             self._reads_running -= 1
 
     async def read(self, branch: Branch, number: int) -> bool:
-        """Read a page. Return whether it was taken: a folder that was read anew or filtered
-        meanwhile has no use for it. Why it could not be read is noted in the folder, and raised.
-        """
+        """Read a page and return whether it was stored; it is discarded if the folder was reloaded
+        or filtered meanwhile. An error is recorded in the folder, and raised."""
         turn = branch.turn
         branch.requested.add(number)
         await self.note_change()
@@ -423,8 +423,8 @@ class BrowseSession(Session[BrowseState]):
         return True
 
     async def unfold(self, row: OutlineRow) -> Branch | None:
-        """Expand the folder in a row; return it if its entries have to be read, for the first time
-        or again."""
+        """Expand the folder in a row; return the folder if its entries have to be read or read
+        again."""
         with self._changing():
             branch = row.branch.unfold(row.index, row.entry) if row.entry is not None else None
             if branch is not None:
@@ -438,12 +438,12 @@ class BrowseSession(Session[BrowseState]):
                 row.unfolded.fold()
 
     async def note_change(self) -> None:
-        """Tell whoever subscribed that something is to be shown anew."""
+        """Count a modification of the outline, and call the subscribers."""
         self.replace(revision=self.state.revision + 1)
 
     async def reveal(self, urn: Urn) -> FolderLocation:
-        """Expand the folders above an entity, and return its row; of one that is in several
-        folders, the next place with each call."""
+        """Expand the folders above an entity, and return its row. If the entity is in several
+        folders, each call shows the next place."""
         if self._places is None or self._places[0] != urn:
             self._places = urn, await paths_to(self.catalog, urn), -1
         _, paths, at = self._places
@@ -464,7 +464,7 @@ class BrowseSession(Session[BrowseState]):
         return location
 
     def forget_places(self) -> None:
-        """Look for the places of an entity anew when it is revealed next."""
+        """Forget the remembered places of entities; the next `reveal` looks them up again."""
         self._places = None
 
     @contextmanager
@@ -492,7 +492,7 @@ async def _unfold_to(
     branch.narrow("")
     at = await _find(catalog, branch, path.urn, path.name, read)
     if at is None and path.own and branches and len(branches) == len(path.steps):
-        # A folder that is called as the entity is: it may stand beside it.
+        # A folder with the name of the entity: the entity may be next to it.
         above = branches[-1]
         beside = await _find(catalog, above, path.urn, path.name, read)
         if beside is not None:
@@ -503,7 +503,7 @@ async def _unfold_to(
 async def _find(
     catalog: "AsyncCatalog", branch: Branch, target: str | Urn, name: str, read: ReadPage
 ) -> int | None:
-    """Return the index of a folder by its name, or of an entity."""
+    """Return the index of the folder with a name, or of an entity; None if it is not found."""
     at = _at_hand(branch, target)
     if at is not None:
         return at
@@ -522,7 +522,7 @@ async def _find(
             return at
     if folders or pages <= _FEW or not branch.source.by_name:
         return None
-    # Ours puts s2 before s10; other servers compare letter by letter.
+    # Our service sorts s2 before s10; other servers compare character by character.
     for key in (natural_key, str.casefold):
         await read(branch, await _page_with(catalog, branch, target, name, pages, key))
         at = _at_hand(branch, target)
@@ -551,8 +551,8 @@ async def _page_with(
     pages: int,
     key: Callable[[str], str],
 ) -> int:
-    """Return the page on which a name belongs in the sort order, by binary search: one small
-    request for each step."""
+    """Return the number of the page on which a name belongs in the sort order, by binary search:
+    one small request for each step."""
     sought = (key(name), str(target))
     low, high = 0, pages - 1
     while low < high:

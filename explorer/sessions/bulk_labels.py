@@ -1,4 +1,4 @@
-"""The labels of many items at once: what all and some of them have, and a change that is staged."""
+"""The labels of many items at once: which labels all or some of them have, and a staged change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -38,8 +38,8 @@ _STAGED: Final = "A change of marked items is staged, to be reviewed."
 
 @dataclass(slots=True)
 class BulkStaging:
-    """Reads one kind of label of marked items, and stages a change of it. `subject` is the name of
-    all of them for messages, `staged` the changeset once there is one."""
+    """Reads one kind of label of the marked items, and stages a change of them. `subject` names all
+    items in messages; `staged` is the changeset, once it was staged."""
 
     what: LabelledKind
     keys: "tuple[Key, ...]"
@@ -48,8 +48,8 @@ class BulkStaging:
     staged: "StagedChangeset | None" = None
 
     async def read(self, catalog: "AsyncCatalog") -> LabelledPlaces:
-        """Return what the items have now. Raises `InvalidInput` if none of them can have such a
-        label."""
+        """Return the present labels of the items. Raises `InvalidInput` if none of them can have
+        labels of this kind."""
         self.places = await read_labelled(catalog, self.keys, self.what)
         if not self.places.places:
             why = "is in the catalog" if self.places.missing else f"has {self._a_noun}"
@@ -69,7 +69,7 @@ class BulkStaging:
         return _A_NOUN.get(self.what, NOUNS[self.what][1])
 
     def choice(self) -> LabelChoice:
-        """Return the choice of what all items have and what some have."""
+        """Return a choice of the labels that all items have and those that only some have."""
         counts, every = self.counts, len(self.places or ())
         return LabelChoice.of(
             [label for label, count in counts.items() if count == every],
@@ -79,7 +79,7 @@ class BulkStaging:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many items have each label."""
+        """The number of items that have each label."""
         return self.places.counts() if self.places is not None else {}
 
     def describe_holders(self, label: str) -> str:
@@ -105,8 +105,8 @@ class BulkStaging:
 
 
 class BulkLabelSession(LabelSession):
-    """The labels of one kind of marked items: those that all have, and those that some have. The
-    choice is staged as a changeset, to be reviewed; nothing is written."""
+    """The labels of one kind that all, or only some, of the marked items have. Saving stages the
+    choice as a changeset for review; nothing is written."""
 
     creation = "created when the change is written"
 
@@ -134,7 +134,7 @@ class BulkLabelSession(LabelSession):
         self._show(staged=self._staging.staged)
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         return _STAGED if name == "change" else super().why_not(name)
 
     def _holders(self, label: str) -> str:

@@ -1,4 +1,4 @@
-"""What was changed: by others and by ingestion since the last visit, and by every save on this
+"""Changes: by other people and by ingestion since the last visit, and by the saves of this
 machine."""
 
 import asyncio
@@ -17,9 +17,9 @@ from explorer.views.journal import SaveRecord, save_records
 
 @dataclass(frozen=True, slots=True)
 class FeedState(NarrowedState[FeedEntry]):
-    """The changes by others: with `is_care_only` only those that may make descriptions wrong, with
-    `is_earlier` since the visit before the last one. `newer_count` is how many were made since they
-    were read."""
+    """The changes by others. With `is_care_only` only those are listed that may make descriptions
+    wrong; with `is_earlier` those since the visit before the last one. `newer_count` is the number
+    of changes made since the list was read."""
 
     feed: ChangeFeed | None = None
     is_care_only: bool = False
@@ -29,7 +29,8 @@ class FeedState(NarrowedState[FeedEntry]):
 
 
 class FeedSession(NarrowedSession[FeedState]):
-    """The changes since the last visit, by entity, the latest first. `at` is looked at first."""
+    """The changes since the last visit, grouped by entity, latest first. `at` is the key of the row
+    selected first."""
 
     READING = "reading the changes …"
     NONE = "No changes since your last visit."
@@ -45,22 +46,23 @@ class FeedSession(NarrowedSession[FeedState]):
         await self.show(rows=feed.entries, feed=feed, newer_count=0, is_marked=False)
 
     def key_of(self, row: FeedEntry) -> Hashable:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row
 
     def select(self, state: FeedState) -> Sequence[FeedEntry]:
-        """Return the rows that match the words, and may need care if only those are listed."""
+        """Return the rows that match the words; with `is_care_only` only those that may need
+        care."""
         entries = entries_with(state.feed, state.words) if state.feed is not None else ()
         return [entry for entry in entries if entry.needs_care or not state.is_care_only]
 
     def why_none(self, state: FeedState) -> str:
-        """Return what is said where no row is listed."""
+        """Return the text shown in place of an empty list."""
         is_none = state.is_earlier and not state.rows
         return "No changes since the earlier visit either." if is_none else super().why_none(state)
 
     @action("List only changes that may make descriptions wrong, or all", in_turn=False)
     async def toggle_care(self) -> None:
-        """List only what needs care, or all."""
+        """Switch between all changes and only those that need care."""
         self.replace(is_care_only=not self.state.is_care_only)
         await self.list_again()
 
@@ -70,13 +72,13 @@ class FeedSession(NarrowedSession[FeedState]):
         supersedes=("turn_back",),
     )
     async def turn_back(self) -> None:
-        """Read the changes since another visit."""
+        """Switch between the changes since the last visit and since the one before."""
         self.replace(is_earlier=not self.state.is_earlier)
         await self.read()
 
     @action("Mark all changes as read", in_turn=False)
     async def mark(self) -> None:
-        """Mark all that is listed as read; the list stays."""
+        """Mark all listed changes as read, and set `is_marked`; the list stays."""
         feed = self.state.feed
         if feed is not None:
             await self._steward.mark_read(feed)
@@ -84,11 +86,12 @@ class FeedSession(NarrowedSession[FeedState]):
             self.say("Marked as read; the next visit shows later changes only.")
 
     def follow(self, changes: Sized) -> None:
-        """Note that there are new changes; the list stays, because it is being read."""
+        """Count new changes; the list itself does not change, because somebody may be reading
+        it."""
         self.replace(newer_count=self.state.newer_count + len(changes))
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         if name == "mark" and self.state.feed is None:
             return self.state.instead
         if name == "mark" and self.state.is_marked:
@@ -98,7 +101,7 @@ class FeedSession(NarrowedSession[FeedState]):
 
 @dataclass(frozen=True, slots=True)
 class JournalState(NarrowedState[SaveRecord]):
-    """The saves of this machine, and the entries of the journal that they are made of."""
+    """The saves of this machine, and the journal entries that they consist of."""
 
     entries: Sequence[JournalEntry] = ()
 
@@ -120,7 +123,7 @@ class JournalSession(NarrowedSession[JournalState]):
         await self.show(rows=records, entries=entries)
 
     def key_of(self, row: SaveRecord) -> Hashable:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.save.id
 
     def select(self, state: JournalState) -> Sequence[SaveRecord]:

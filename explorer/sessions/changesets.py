@@ -1,4 +1,4 @@
-"""The changesets on this machine and on the server: which there are, and how they are shared."""
+"""The changesets on this machine and on the server: listed, opened and shared."""
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 class ListedChangeset:
     """A changeset in a file (`working_copy`), on the server (`shared_urn`), or both.
 
-    `counts` is the number of edits in each state in words, `unsent` the number of decisions that
-    the server lacks, `foreign` how one of another catalog is marked, else empty, `agent` the name
-    of the agent that proposed it, empty for a person.
+    `counts` is the number of edits in each state, in words; `unsent` the number of decisions that
+    the server does not have yet; `foreign` the mark of a changeset of another catalog, else empty;
+    `agent` the name of the agent that proposed it, empty for a person.
     """
 
     title: str
@@ -68,8 +68,8 @@ class ListedChangeset:
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """What was written of a file or a project: its descriptions, and those of its `labels` with the
-    indexes `added_indexes`; others `failed`, with the reasons."""
+    """What an import wrote: the descriptions, and the `labels` with the indexes `added_indexes`;
+    `failed` are the labels that were refused, with the reasons."""
 
     applied: Applied = field(default_factory=Applied)
     labels: "tuple[ProjectLabel, ...]" = ()
@@ -79,15 +79,15 @@ class ImportOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ChangesetsState(ListState[ListedChangeset]):
-    """The changesets, newest first, whether the server can keep any, and the agent whose alone are
-    listed, empty for all."""
+    """The changesets, newest first; whether the server can store changesets; and the agent whose
+    changesets alone are listed, empty for all."""
 
     can_share: bool = False
     agent: str = ""
 
 
 class ChangesetsSession(ListSession[ChangesetsState]):
-    """The changesets there are to review: opened, shared, withdrawn and discarded."""
+    """The changesets to review: they are opened, shared, withdrawn and discarded."""
 
     READING = "looking for changesets …"
     NONE = "No changesets."
@@ -96,12 +96,12 @@ class ChangesetsSession(ListSession[ChangesetsState]):
         super().__init__(catalog, ChangesetsState())
 
     def key_of(self, row: ListedChangeset) -> Hashable:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.at, row.title
 
     async def read_rows(self) -> None:
-        """List at first the changesets in files, then also those of the server. Those that are
-        shared are recognised by their files, even if it does not answer."""
+        """List the changesets in files first, then also those on the server. Shared ones are
+        recognised by their files, even if the server does not answer."""
         files = await asyncio.to_thread(_read_changesets, changeset_files)
         if files:
             self._show([_file_entry(changeset) for changeset in files], is_reading=True)
@@ -137,7 +137,7 @@ class ChangesetsSession(ListSession[ChangesetsState]):
 
     @action("List only what one agent proposed, then another, then all")
     async def next_agent(self) -> None:
-        """List only the changesets of the next agent, and after the last of all."""
+        """List only the changesets of the next agent; after the last agent, list all again."""
         self.check("next_agent")
         agents = sorted({entry.agent for entry in self.state.rows})
         following = [agent for agent in agents if agent > self.state.agent]
@@ -145,20 +145,21 @@ class ChangesetsSession(ListSession[ChangesetsState]):
 
     @action("Review the changeset")
     async def open(self, entry: ListedChangeset) -> StagedChangeset:
-        """Return a changeset to review; one of the server is received into a file of its own."""
+        """Return a changeset to review; one that is only on the server is copied to a file
+        first."""
         if entry.shared_urn is None and entry.working_copy is not None:
             return entry.working_copy
         return await self.work("fetching the changeset", self.fetch(entry.shared_urn or ""))
 
     async def fetch(self, name: str | Urn) -> StagedChangeset:
-        """Return the changeset of the server with a URN or id; see `fetch_changeset`."""
+        """Return the changeset on the server with a URN or id; see `fetch_changeset`."""
         return await fetch_changeset(self.catalog, name)
 
     @action("Review the changes of a file")
     async def open_file(self, path: Path) -> StagedChangeset:
-        """Return the changeset of a file, or a new one with the changes of a file of descriptions;
-        see `explorer.stewardship.files`. Raises `InvalidInput` for a file that is neither, or that
-        changes nothing, and `StorageFault` for one that cannot be read."""
+        """Return the changeset in a file, or a new changeset with the changes in a file of
+        descriptions; see `explorer.stewardship.files`. Raises `InvalidInput` for a file that is
+        neither or that changes nothing, and `StorageFault` if it cannot be read."""
         return await self.work(f"reading {path.name}", self._open_file(path))
 
     async def _open_file(self, path: Path) -> StagedChangeset:
@@ -198,8 +199,8 @@ class ChangesetsSession(ListSession[ChangesetsState]):
 
     @action("Propose changes, which others review before they are written")
     async def propose(self, edits: Iterable[StagedEdit], title: str, agent: Agent) -> Urn:
-        """Return the URN on the server of a new changeset of edits by an agent, of which this
-        machine keeps nothing. Raises as `share_changeset` and `AsyncStewardship.stage`."""
+        """Store a new changeset of edits by an agent on the server alone, without a file on this
+        machine, and return its URN. Raises as `share_changeset` and `AsyncStewardship.stage`."""
         with TemporaryDirectory() as directory:
             path = Path(directory) / "proposal"
             changeset = await self._stage(edits, title, path, agent)
@@ -210,13 +211,14 @@ class ChangesetsSession(ListSession[ChangesetsState]):
         self, concept: "Concept", text: str, keys: Iterable["Key"], path: Path | None = None
     ) -> StagedChangeset | None:
         """Return a new changeset that gives some columns of a concept a text; None if all of them
-        have it."""
+        already have that text."""
         edits = stage_concept(concept, text, keys)
         return await self._stage(edits, concept.title, path) if edits else None
 
     @action("Have a command draft what is not described, for review")
     async def draft(self, /, **choice: Any) -> "DraftingOutcome":
-        """Return what a command drafted, with its changeset; see `AsyncStewardship.draft`."""
+        """Return the texts that a command drafted, with their changeset; see
+        `AsyncStewardship.draft`."""
         steward = AsyncStewardship(self.catalog)
         return await self.work("drafting", steward.draft(**choice, progress=self.tell_progress))
 
@@ -224,8 +226,8 @@ class ChangesetsSession(ListSession[ChangesetsState]):
     async def import_changes(
         self, changes: Iterable[Change], labels: "tuple[ProjectLabel, ...]" = ()
     ) -> ImportOutcome:
-        """Write the changes of a file (`apply_changes`), then add the tags and owners of a project,
-        with two requests each, as one save. A label that is refused does not stop the others."""
+        """Write the changes in a file (`apply_changes`), then add the tags and owners of a project,
+        as one save. A refused label does not stop the others. Two requests for each label."""
         self.check("import_changes")
         with one_save():
             writing = apply_changes(self.catalog, changes, self.tell_progress)
@@ -270,14 +272,16 @@ class ChangesetsSession(ListSession[ChangesetsState]):
 
     @action("Delete the file of the changeset")
     async def discard(self, changeset: StagedChangeset) -> None:
-        """Delete a changeset of this machine. What was written of it stays in the catalog."""
+        """Delete a changeset from this machine. Edits that were already written stay in the
+        catalog."""
         await asyncio.to_thread(changeset.discard)
         self._show([entry for entry in self.state.rows if entry.working_copy is not changeset])
         self.say("Discarded.")
         self.start(self.read(), instead_of="read")
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible with the changeset looked at; empty if it is."""
+        """Return why an action is not possible with the selected changeset; empty if it is
+        possible."""
         if name == "import_changes":
             return READ_ONLY if self.catalog.read_only else ""
         if name == "next_agent":
@@ -329,7 +333,7 @@ def _server_entry(shared: SharedChangeset, copy: ListedChangeset | None) -> List
 
 
 def _read_changesets(list_paths: Callable[[], Iterable[Path]]) -> list[StagedChangeset]:
-    """Return the changesets of files that can be read, in the order of the files. Blocks."""
+    """Return the changesets in those files that can be read, in the order of the files. Blocks."""
     changesets = []
     for path in list_paths():
         try:

@@ -1,5 +1,5 @@
-"""All columns with one name or glossary term: a text is chosen or written, columns are marked, and
-the text is staged for them."""
+"""All columns with one name or glossary term: somebody chooses or writes a text, marks columns, and
+stages the text for them."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from explorer.stewardship.staging import StagedChangeset
 
 OWN: Final = -1
-"""The number of the text that was written here."""
+"""The number of the text that was written in this session."""
 MARK_FIRST: Final = "Mark columns first."
 CHOOSE_FIRST: Final = "Choose a text, or write one."
 _DRAFT: Final = "concept"
@@ -30,7 +30,7 @@ _NO_CONCEPT: Final = Concept("", ())
 @dataclass(frozen=True, slots=True)
 class ConceptQuestion:
     """Which columns to show: those named `name`, or those with a glossary term. `start` is the
-    column from which they were asked for."""
+    column from which the question was asked."""
 
     name: str
     term: str | None = None
@@ -39,8 +39,8 @@ class ConceptQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ConceptState(ListState[ConceptColumn]):
-    """The columns, the texts that they have with the one that was written here (`own_text`), the
-    number of the text that is chosen, and the columns that are marked."""
+    """The columns; their texts, including the one that was written here (`own_text`); the number of
+    the chosen text; and the marked columns."""
 
     concept: Concept = _NO_CONCEPT
     variants: tuple[ConceptVariant, ...] = ()
@@ -56,8 +56,8 @@ class ConceptState(ListState[ConceptColumn]):
 
 
 class ConceptSession(ListSession[ConceptState]):
-    """The columns of a name or term. What is written for them is kept in `find_drafts()` while it
-    is typed."""
+    """The columns with a name or term. A text written for them is stored in `find_drafts()` while
+    it is typed."""
 
     READING = "reading columns …"
     NONE = "No dataset has a matching column."
@@ -73,7 +73,7 @@ class ConceptSession(ListSession[ConceptState]):
         self._is_draft_read = False
 
     async def read_rows(self) -> None:
-        """Read the columns, and the first time the text that was written last."""
+        """Read the columns, and at the first call also the text that was last written for them."""
         name, term = self._question.name, self._question.term
         read = self._steward.concept if term is None else self._steward.term_concept
         concept = await read(term or name, progress=self.tell_read("reading columns"))
@@ -90,15 +90,15 @@ class ConceptSession(ListSession[ConceptState]):
         self._show_texts(own, self.state.variant)
 
     def key_of(self, row: ConceptColumn) -> Key:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.key
 
     def choose(self, number: int) -> None:
-        """Choose the text with a number."""
+        """Choose a text by its number."""
         self._show_texts(self.state.own_text, number)
 
     def mark(self, columns: Iterable[ConceptColumn]) -> None:
-        """Mark columns; where they are all marked, unmark them."""
+        """Mark columns; if all of them are already marked, unmark them."""
         keys, marked = [column.key for column in columns], self.state.marked
         if all(key in marked for key in keys):
             self.replace(marked=tuple(key for key in marked if key not in keys))
@@ -106,7 +106,7 @@ class ConceptSession(ListSession[ConceptState]):
             self.replace(marked=tuple(dict.fromkeys((*marked, *keys))))
 
     def unmark(self) -> None:
-        """Mark no column."""
+        """Unmark all columns."""
         self.replace(marked=())
 
     @action("Keep what is typed as a draft", in_turn=False)
@@ -118,14 +118,14 @@ class ConceptSession(ListSession[ConceptState]):
 
     @action("Write a text for the columns", in_turn=False)
     async def write(self, text: str) -> None:
-        """Choose a text that was written, and keep it on disk."""
+        """Choose a newly written text, and store it on disk."""
         self._show_texts(text, OWN)
         await self.keep(text)
 
     @action("Stage the text for the marked columns, for review", in_turn=False)
     async def stage(self) -> "StagedChangeset | None":
-        """Stage the chosen text for the marked columns; nothing is written. Where they all have it,
-        say so, and return None."""
+        """Stage the chosen text for the marked columns; nothing is written. If all of them already
+        have it, set a message and return None."""
         state = self.state
         staging = ChangesetsSession(self.catalog).stage_concept
         changeset = await staging(state.concept, state.text, state.marked)
@@ -133,18 +133,18 @@ class ConceptSession(ListSession[ConceptState]):
             self.say("The marked columns already have this text.")
             return None
         if state.variant == OWN:
-            # It is in the changeset now.
+            # The text is in the changeset now, so its draft is deleted.
             drafts = await asyncio.to_thread(self._find_drafts)
             await asyncio.to_thread(drafts.drop, _DRAFT, self._draft_name)
         return changeset
 
     def follow(self, urns: Collection[object]) -> None:
-        """Read the columns again, in the background, if any of entities that changed are theirs."""
+        """Read the columns again, in the background, if a changed entity is one of their tables."""
         if {str(urn) for urn in urns} & {column.urn for column in self.state.rows}:
             self.start(self.read(), instead_of="read")
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         if name != "stage":
             return ""
         if self.catalog.read_only:
@@ -156,11 +156,11 @@ class ConceptSession(ListSession[ConceptState]):
         return self._question.term or self._question.name.casefold()
 
     def _show_texts(self, own: str, number: int) -> None:
-        """List the texts, with the one of a number chosen, or else the first."""
+        """List the texts, and choose the one with a number, or else the first."""
         variants = concept_variants(self.state.concept)
         same = (variant.number for variant in variants if variant.text == own.strip())
         if own and (known := next(same, 0)):
-            # The text is in the catalog now.
+            # The catalog has the text now, so it is listed only once.
             own, number = "", known if number == OWN else number
         if own:
             variants = (ConceptVariant(OWN, 0, own), *variants)

@@ -1,5 +1,5 @@
-"""A dbt project compared with the catalog: what writing its files would change, and its texts that
-the catalog lacks, for review."""
+"""A dbt project compared with the catalog: the changes to write to its files, and the texts of the
+project that the catalog lacks, to be reviewed."""
 
 import asyncio
 from collections.abc import Container, Hashable, Mapping, Sequence
@@ -34,7 +34,7 @@ _NAME: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class ProjectOptions:
-    """What is written besides descriptions, and whether conflicts are."""
+    """Which properties are written besides descriptions, and whether conflicts are overwritten."""
 
     tags: bool = False
     owners: bool = False
@@ -42,13 +42,13 @@ class ProjectOptions:
 
     @property
     def properties(self) -> tuple[dbt.Property, ...]:
-        """What is written, by the names of a project."""
+        """The properties to write, by their names in a project."""
         tags: tuple[dbt.Property, ...] = ("tags",) if self.tags else ()
         owners: tuple[dbt.Property, ...] = ("owner",) if self.owners else ()
         return ("description", *tags, *owners)
 
     def __str__(self) -> str:
-        """Return what is written, in words."""
+        """Return in words which properties are written."""
         kinds = ["descriptions"]
         kinds += ["tags"] if self.tags else []
         kinds += ["owners"] if self.owners else []
@@ -60,7 +60,7 @@ _DESCRIPTIONS: Final = ProjectOptions()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProjectComparison:
-    """A project as it was read, and the catalog's metadata of its datasets."""
+    """A project, and the catalog's metadata of its datasets."""
 
     project: Project
     matches: dbt.Matches
@@ -68,12 +68,12 @@ class ProjectComparison:
 
     @property
     def urns(self) -> tuple[Urn, ...]:
-        """The datasets that its resources are, or could be."""
+        """The URNs of the datasets that match the project's resources, or may match them."""
         could_be = (urn for resource in self.matches.unmatched for urn in resource.candidates)
         return tuple(dict.fromkeys((*self.matches.urns, *could_be)))
 
     def plan(self, options: ProjectOptions) -> dbt.ProjectPlan:
-        """Return the plan of what is written. Checks which files exist."""
+        """Return the plan of the changes to write. Checks which files exist."""
         return dbt.plan(
             self.project,
             self.matches,
@@ -85,8 +85,8 @@ class ProjectComparison:
 
 @dataclass(frozen=True, slots=True)
 class ProjectImport:
-    """The texts of a project that the catalog lacks, staged; None if there are none. `remark` is
-    what was left out; with `leaves_conflicts` also those."""
+    """The staged texts of a project that the catalog lacks, None if there are none. `remark` says
+    what was left out; with `leaves_conflicts`, conflicts were left out too."""
 
     title: str
     changeset: "StagedChangeset | None"
@@ -96,9 +96,11 @@ class ProjectImport:
 
 @dataclass(frozen=True, slots=True)
 class ProjectState(NarrowedState[PlanItem]):
-    """What the catalog changes in the project in `folder`, and what it leaves out, by file.
+    """The changes that the catalog makes in the project in `folder`, and those that are left out,
+    by file.
 
-    `root` is that folder once a project was read there. `is_outdated` if the catalog changed since.
+    `root` is that folder, once a project was read there. `is_outdated` is true if the catalog
+    changed since.
     """
 
     folder: Path = Path()
@@ -111,7 +113,8 @@ class ProjectState(NarrowedState[PlanItem]):
 
 
 class ProjectSession(NarrowedSession[ProjectState]):
-    """A dbt project beside the catalog: its files are written, and its texts taken in."""
+    """A dbt project compared with the catalog: its files are written, and its texts are staged for
+    the catalog."""
 
     READING = "reading the project …"
 
@@ -120,7 +123,7 @@ class ProjectSession(NarrowedSession[ProjectState]):
         self._steward = AsyncStewardship(catalog)
 
     async def read_rows(self) -> None:
-        """Read the project and what the catalog says of it, and list what differs."""
+        """Read the project and the metadata of its datasets, and list the differences."""
         folder = self.state.folder
         project = await self.work("reading the project", asyncio.to_thread(read_project, folder))
         self.replace(root=await asyncio.to_thread(folder.absolute))
@@ -134,7 +137,7 @@ class ProjectSession(NarrowedSession[ProjectState]):
         await self._make_plan()
 
     def key_of(self, row: PlanItem) -> Hashable:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.key
 
     def select(self, state: ProjectState) -> Sequence[PlanItem]:
@@ -142,7 +145,7 @@ class ProjectSession(NarrowedSession[ProjectState]):
         return items_with(state.rows, state.words)
 
     def why_none(self, state: ProjectState) -> str:
-        """Return what is said where no row is listed."""
+        """Return the text shown in place of an empty list."""
         nothing = nothing_sentence(state.plan) if state.plan is not None else ""
         return "No change matches." if state.rows else f"{nothing[:1].upper()}{nothing[1:]}."
 
@@ -164,14 +167,14 @@ class ProjectSession(NarrowedSession[ProjectState]):
 
     @action("Choose what is written besides descriptions, and whether conflicts are", in_turn=False)
     async def choose(self, options: ProjectOptions) -> None:
-        """Plan what is written again."""
+        """Plan the changes again, with other options."""
         self.replace(options=options)
         await self._make_plan()
 
     @action("Write the files of the project")
     async def write(self, plan: dbt.ProjectPlan) -> None:
-        """Write files as planned; see `ProjectPlan.write`. The project is read again, also where a
-        file was changed since."""
+        """Write the files as planned; see `ProjectPlan.write`. Reads the project again afterwards,
+        also if writing failed because a file had changed."""
         try:
             await self.work("writing the files", asyncio.to_thread(plan.write))
             self.say(f"Written: {plan_sentence(plan)}.")
@@ -181,8 +184,8 @@ class ProjectSession(NarrowedSession[ProjectState]):
 
     @action("Stage the texts of the project that the catalog lacks, for review")
     async def take_in(self) -> ProjectImport | None:
-        """Stage the project's texts that the catalog lacks; nothing is written. None before the
-        project was compared."""
+        """Stage the project's texts that the catalog lacks; nothing is written. Return None if the
+        project was not compared yet."""
         comparison, options = self.state.comparison, self.state.options
         if comparison is None:
             return None
@@ -207,13 +210,14 @@ class ProjectSession(NarrowedSession[ProjectState]):
         return ProjectImport(title, changeset, remark, not forced and bool(conflicts))
 
     def follow(self, changes: Container[Urn]) -> None:
-        """Note that the catalog changed; the list stays, because it is being read."""
+        """Note that the catalog changed; the list itself does not change, because somebody may be
+        reading it."""
         comparison = self.state.comparison
         if comparison is not None and any(urn in changes for urn in comparison.metadata):
             self.replace(is_outdated=True)
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         state = self.state
         if name in ("choose", "take_in", "write") and state.comparison is None:
             return state.instead

@@ -1,5 +1,5 @@
-"""A description that is written in one step: a text that was given, one of an earlier version, or
-what was written about a column before its type or case changed."""
+"""Writing a description in one step: a given text, the text of an earlier version, or what people
+wrote about a column before its type or case changed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionState(SessionState):
-    """The edited text that a writer saw, which alone is replaced; None if whoever writes looked at
-    none."""
+    """The edited text that the writer saw: only this text is replaced. None if the writer did not
+    look at the present text."""
 
     base: str | None = None
 
 
 class DescriptionSession(Session[DescriptionState]):
-    """The description of an entity, or of its column at the field path `path`. `name` is what
-    messages call it."""
+    """The description of an entity, or of its column at the field path `path`. Messages call it
+    `name`."""
 
     def __init__(
         self,
@@ -43,8 +43,8 @@ class DescriptionSession(Session[DescriptionState]):
 
     @action("Write the description")
     async def write(self, text: str, *, force: bool = False) -> "Edit":
-        """Write a description, as `Catalog.describe`. Raises `TextConflict` if there is another
-        than the one that was seen; that counts as seen then."""
+        """Write a description; see `Catalog.describe`. Raises `TextConflict` if the present text is
+        not the one that the writer saw; from then on it counts as seen."""
         base = self.state.base
         writing = self.catalog.describe(
             self.urn, text, column=self.path, instead_of=base, force=force
@@ -63,7 +63,7 @@ class DescriptionSession(Session[DescriptionState]):
 
     @action("Move what was written for earlier types or cases of columns to the present ones")
     async def carry_over(self, paths: Sequence[str]) -> "tuple[Edit, ...]":
-        """Move what was written about columns before their types or cases changed to the present
+        """Move what people wrote about columns before their types or cases changed to the present
         field paths, as one save; see `Catalog.carry_over`."""
         with one_save():
             steps = [await self.catalog.carry_over(self.urn, path) for path in paths]
@@ -72,6 +72,6 @@ class DescriptionSession(Session[DescriptionState]):
         return edits
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible; empty if it is."""
+        """Return why an action is not possible; empty if it is possible."""
         del name
         return READ_ONLY if self.catalog.read_only else ""

@@ -14,13 +14,13 @@ from explorer.views.drafts import DISCARDED, NO_DRAFTS
 
 @dataclass(frozen=True, slots=True)
 class DraftsState(ListState[StoredDraft]):
-    """The drafts, newest first, and those that were discarded here."""
+    """The drafts, newest first, and the drafts that this session discarded."""
 
     discarded: tuple[Draft, ...] = ()
 
 
 class DraftsSession(ListSession[DraftsState]):
-    """The drafts that `find_drafts()` has."""
+    """The drafts stored in `find_drafts()`."""
 
     READING = "looking for drafts …"
     NONE = NO_DRAFTS
@@ -35,7 +35,7 @@ class DraftsSession(ListSession[DraftsState]):
         self.put(drafts, rows=drafts)
 
     def key_of(self, row: StoredDraft) -> Path:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.file
 
     @action("Discard the draft")
@@ -53,7 +53,7 @@ class DraftsSession(ListSession[DraftsState]):
 
     @action("Restore the draft that was discarded last")
     async def restore(self) -> None:
-        """Write a discarded draft again, and look at it: it is the newest."""
+        """Store the last discarded draft again, and select it."""
         self.check("restore")
         *before, draft = self.state.discarded
         await asyncio.to_thread(lambda: self._find_drafts().restore(draft))
@@ -62,7 +62,7 @@ class DraftsSession(ListSession[DraftsState]):
         self.look_at(0)
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         if name == "restore" and not self.state.discarded:
             return "No draft was discarded here."
         return self.state.instead if name == "discard" and not self.state.listed else ""

@@ -1,8 +1,8 @@
-"""One text: the description of an entity or of a column is typed, kept as a draft, saved, and set
-against what somebody else saved meanwhile; and the texts of a table, one after another.
+"""Editing descriptions of entities and columns: a text is typed, kept as a draft, saved, and
+compared with a text that somebody else saved meanwhile.
 
-What is typed is on disk before anything is sent. A save has the text that it replaces as its
-precondition, and goes on in the background while its writer turns to another text.
+A typed text is on disk before anything is sent. A save carries the text that it replaces as its
+precondition, and runs in the background while its writer goes on with another text.
 """
 
 import asyncio
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 READ_ONLY: Final = "Nothing can be saved: this server is open read-only."
 
 Key = tuple[str, str | None]
-"""Which description: the URN of its entity, and the field path of its column or None."""
+"""Identifies a description: the URN of its entity, and the field path of its column, or None."""
 
 
 class DescriptionQueue(Protocol):
-    """Descriptions to be written one after another, of any number of entities."""
+    """A queue of descriptions to write one after another, of any number of entities."""
 
     def after(self, key: Key, but: Container[Key] = ()) -> Key | None:
-        """Return the next description without those in `but` and those already written, from the
-        top again after the last; None if there is no other."""
+        """Return the next description, skipping those in `but` and those already written; after the
+        last it starts again at the top. None if there is no other."""
         ...
 
     @property
@@ -73,17 +73,17 @@ class DescriptionTarget:
 
     @property
     def text(self) -> str:
-        """Return the effective text, with which editing starts."""
+        """Return the text with which editing starts: the edited one, or else the ingested one."""
         return self.edited if self.edited.strip() else self.ingested
 
     @property
     def title(self) -> str:
-        """Return its name for messages."""
+        """Return the name of the description for messages on its page."""
         return self.column or self.name
 
     @property
     def full_title(self) -> str:
-        """Return its name for messages elsewhere than on its page: `zip of orders`."""
+        """Return the name of the description for messages outside its page: `zip of orders`."""
         return f"{self.column} of {self.name}" if self.column else self.name
 
 
@@ -96,7 +96,7 @@ class Descriptions:
         self._order = [column.path.raw for column in entity.schema]
 
     def target(self, path: str | None) -> DescriptionTarget:
-        """Return the current description."""
+        """Return the current description of a column, or with None of the entity."""
         entity = self.entity
         if path is None:
             edited, ingested = _texts(entity)
@@ -110,19 +110,19 @@ class Descriptions:
         return DescriptionTarget(entity.urn, entity.name, path, column, ingested, edited)
 
     def wrote(self, path: str | None, text: str) -> None:
-        """Record `text` as the edited text: it is on the server, or being saved."""
+        """Record `text` as the edited text that is on the server or being saved."""
         self._written[path] = text
 
     def neighbour(self, path: str | None, step: int) -> str | None:
-        """Return the column some steps away in schema order; None past the ends."""
+        """Return the column `step` places away in schema order; None past either end."""
         if path not in self._order:
             return None
         at = self._order.index(path) + step
         return self._order[at] if 0 <= at < len(self._order) else None
 
     def undocumented_after(self, path: str | None, but: Container[str] = ()) -> str | None:
-        """Return the next column without a description that is not in `but`, from the top again
-        after the last."""
+        """Return the next column without a description that is not in `but`; after the last column
+        it starts again at the top."""
         at = self._order.index(path) + 1 if path in self._order else 0
         ahead = [*self._order[at:], *self._order[: max(at - 1, 0)]]
         return next(
@@ -153,24 +153,24 @@ def _texts(entity: "Entity") -> tuple[str, str]:
     """Return the edited and the ingested descriptions of an entity."""
     aspect = place_of(entity.urn, None).aspect
     edited = place_of(entity.urn, None).text(entity.raw(aspect) or {}) or ""
-    # Some entities have one text only, whoever wrote it.
+    # Some entity types have a single description, written by people and ingestion alike.
     apart = "ditable" in aspect
     return edited, entity.ingested_description if apart else ""
 
 
 _T = TypeVar("_T")
 
-# One thread for all: of two texts of one draft the later is written last, also where a disk is
-# so slow that somebody has typed on meanwhile.
+# A single thread, so that two texts of one draft are written in order, even if the disk is so slow
+# that the second was typed before the first was written.
 _DISK = ThreadPoolExecutor(1, "drafts")
 
 
 class TextDrafts:
-    """Reads and writes the drafts of a catalog, in the order of the calls. A call applies to the
-    description and the texts passed to it, whatever is open since.
+    """Reads and writes the drafts of a catalog, in the order of the calls. A call uses the
+    description and the texts passed to it, even if another text was opened since.
 
-    `program` is what texts are typed in, such as "terminal"; `find` returns where the drafts are;
-    it is asked at each call, because that changes once it is known which catalog it is.
+    `program` names the front end in which texts are typed, such as "terminal". `find` returns the
+    drafts; it is called each time, because their directory changes once the catalog is known.
     """
 
     def __init__(self, program: str, find: Callable[[], Drafts]) -> None:
@@ -180,7 +180,7 @@ class TextDrafts:
 
     @property
     def stored_drafts(self) -> dict[Key, Draft]:
-        """Return the drafts that were read or written here last, and not deleted here."""
+        """Return the drafts that this object read or wrote last and has not deleted."""
         return dict(self._kept)
 
     async def read(self, target: DescriptionTarget) -> Draft | None:
@@ -206,8 +206,8 @@ class TextDrafts:
         await self._run(keep)
 
     async def drop(self, target: DescriptionTarget, text: str | None = None) -> None:
-        """Delete the draft of a description, unless something else wrote another one since; with
-        `text`, only if it has that text."""
+        """Delete the draft of a description, unless another program has written one since; with
+        `text`, only if the draft has that text."""
 
         def drop(drafts: Drafts) -> None:
             kept = self._kept.get(target.key)
@@ -218,12 +218,13 @@ class TextDrafts:
         await self._run(drop)
 
     def forget(self, keys: Collection[Key]) -> None:
-        """Take note that drafts were deleted elsewhere in this program."""
+        """Forget drafts that were deleted elsewhere in this program."""
         for key in keys:
             self._kept.pop(key, None)
 
     async def take(self, stored: StoredDraft) -> bool:
-        """Make a draft the one that `read` returns; return whether no other program has it."""
+        """Take over a draft, so that `read` returns it; return whether no other program has it
+        open."""
         return await self._run(lambda drafts: drafts.take(stored))
 
     async def _run(self, work: Callable[[Drafts], _T]) -> _T:
@@ -232,7 +233,7 @@ class TextDrafts:
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """A save, fixed when it was asked for: the description, the edited text that the writer started
+    """A save, whose content never changes: the description, the edited text that the writer started
     from, and the new text."""
 
     target: DescriptionTarget
@@ -241,24 +242,24 @@ class Save:
 
     @property
     def key(self) -> Key:
-        """Return the key of the description, which its draft has too."""
+        """Return the key of the description, which is also that of its draft."""
         return self.target.key
 
     def title(self, urn: Urn | None) -> str:
-        """Return the name of the description on the page of an entity, or on none: `zip of
-        orders`."""
+        """Return the name of the description for the page of the entity `urn`; with None the full
+        name: `zip of orders`."""
         target = self.target
         return line(target.title if target.urn == urn else target.full_title)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A save that the server did not acknowledge; its text is a draft. `reason` is a sentence, and
-    `their_text` the text that somebody else saved, if that is the reason; with the URN of its
-    `author` and its time `their_time`, if the server reports them.
+    """A save that the server did not acknowledge; its text is kept as a draft. `reason` is a
+    sentence. If somebody else saved a text meanwhile, `their_text` is that text, `author` the URN
+    of its author and `their_time` its time, if the server reports them.
 
-    `server_text` is the last known edited text on the server, `base` the one that the writer
-    started from, which a further save replaces.
+    `server_text` is the last known edited text on the server, `base` the text that the writer
+    started from, which the next save replaces.
     """
 
     save: Save
@@ -271,7 +272,8 @@ class Failure:
 
 
 def save_sentence(save: Save, failure: Failure | None, urn: Urn | None) -> str:
-    """Return how a save ended, on the page of an entity or on none."""
+    """Return a sentence on how a save ended, for the page of the entity `urn`, or with None for any
+    other place."""
     title = save.title(urn)
     return f"Saved {title}." if failure is None else f"Not saved: {title}. {failure.reason}"
 
@@ -282,13 +284,13 @@ class _PendingSave:
     draft_written: "asyncio.Task[None]"
     done: "asyncio.Future[Failure | None]"
     is_acknowledged: bool = False
-    """The server has the text; what is left to do is to remove its draft."""
+    """Whether the server has the text, so that only its draft remains to be deleted."""
 
 
 @dataclass(slots=True)
 class _ServerText:
-    """What is known of a text on the server: the edited text read or acknowledged last, the one
-    that the writer started from, and those that were sent without a response."""
+    """The known states of a text on the server: the edited text last read or acknowledged, the text
+    that the writer started from, and the texts that were sent without a response."""
 
     present: str
     base: str
@@ -296,7 +298,8 @@ class _ServerText:
 
 
 Perform = Callable[[str, Coroutine[None, None, None]], Awaitable[str]]
-"""Does something, such as “saving zip”, and returns what went wrong, "" if nothing did."""
+"""Runs a task with a title such as “saving zip”, and returns the reason if it failed, else an empty
+text."""
 
 
 async def _perform(doing: str, work: Coroutine[None, None, None]) -> str:
@@ -311,9 +314,9 @@ async def _perform(doing: str, work: Coroutine[None, None, None]) -> str:
 class Saves:
     """Writes texts to the server in the background, one at a time.
 
-    A save is fixed when it is queued: nothing later changes or cancels it. Its draft is written
-    before the request and removed when the server has acknowledged the text. Each of `listeners` is
-    called at the end of each save, with the failure if it failed.
+    A save cannot be changed or cancelled once it is queued. Its draft is written before the
+    request, and deleted when the server has acknowledged the text. Each of `listeners` is called
+    when a save has ended, with the failure if it failed.
     """
 
     def __init__(
@@ -328,18 +331,18 @@ class Saves:
         self._writing: asyncio.Task[None] | None = None
         self._saved: list[Save] = []
         self.failed: dict[Key, Failure] = {}
-        """The texts that were not saved and not given up since, the oldest first."""
+        """The failed saves of texts that were not abandoned since, oldest first."""
         self.without_draft: dict[Key, Save] = {}
-        """Those of which no draft could be written either."""
+        """The failed saves whose draft could not be written either."""
 
     def put(self, save: Save) -> "asyncio.Future[Failure | None]":
-        """Queue a save; the future returns its failure, or None."""
+        """Queue a save, and return a future of its failure, or of None if it succeeds."""
         done: asyncio.Future[Failure | None] = asyncio.get_running_loop().create_future()
         text = self._server_texts.setdefault(save.key, _ServerText(save.target.edited, save.base))
         if self.pending(save.key) is None and save.base not in text.sent:
             text.base = save.base
         self.failed.pop(save.key, None)
-        # At once, so that a later draft of the same text is written after this one.
+        # Started here, so that a later draft of the same text is written after this one.
         self._waiting.append(_PendingSave(save, asyncio.create_task(self._keep(save)), done))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all())
@@ -351,8 +354,8 @@ class Saves:
         return futures[-1] if futures else None
 
     def base(self, key: Key) -> str | None:
-        """Return the edited text from which the pending saves of a text started; None if the server
-        has acknowledged all of them."""
+        """Return the edited text that the pending saves of a description started from; None if the
+        server has acknowledged all of them."""
         of_key = [pending for pending in self._waiting if pending.save.key == key]
         return self._server_texts[key].base if of_key and not of_key[-1].is_acknowledged else None
 
@@ -361,7 +364,8 @@ class Saves:
         return any(pending.save.target.urn == urn for pending in self._waiting)
 
     def titles(self, urn: Urn | None) -> list[str]:
-        """Return the names of the pending saves, each once; see `Save.title`."""
+        """Return the names of the descriptions with pending saves, without duplicates; see
+        `Save.title`."""
         return list(dict.fromkeys(pending.save.title(urn) for pending in self._waiting))
 
     def forget(self, key: Key) -> None:
@@ -370,8 +374,8 @@ class Saves:
         self.without_draft.pop(key, None)
 
     def descriptions(self, entity: "Entity") -> Descriptions:
-        """Return the descriptions of an entity, with the saves that were made after it was read or
-        are pending."""
+        """Return the descriptions of an entity as read, updated with the pending saves and those
+        made since."""
         subject = Descriptions(entity)
         for save in (*self._saved, *(pending.save for pending in self._waiting)):
             if save.target.urn == entity.urn:
@@ -379,16 +383,17 @@ class Saves:
         return subject
 
     def saved_of(self, urn: Urn) -> list[Save]:
-        """Return the saves of an entity that `note_read` was not told of."""
+        """Return the saves of an entity that were not yet passed to `note_read`."""
         return [save for save in self._saved if save.target.urn == urn]
 
     def note_read(self, saves: Sequence[Save]) -> None:
-        """Take note that an entity was read since these saves."""
+        """Forget saves, because their entity was read after them."""
         self._saved = [save for save in self._saved if save not in saves]
 
     async def next_undocumented(self, urns: Sequence[Urn], after: Urn) -> Descriptions | None:
-        """Return the next of some entities that has an undocumented column, from the top again
-        after the last; one request per twenty entities, and one for the one that is returned."""
+        """Return the descriptions of the next entity after `after` that has an undocumented column;
+        after the last it starts again at the top. One request for each twenty entities, and one for
+        the entity returned."""
         tables = [urn for urn in urns if urn.entity_type == "dataset"]
         at = tables.index(after) + 1 if after in tables else 0
         ahead = [urn for urn in (*tables[at:], *tables[:at]) if urn != after][:_MOST_LOOKED_AT]
@@ -404,8 +409,8 @@ class Saves:
         return None
 
     async def finish(self, seconds: float) -> int:
-        """Wait until everything is saved, at most `seconds` once the drafts are written; return the
-        number of pending saves."""
+        """Wait until everything is saved, at most `seconds` after the drafts were written; return
+        the number of saves that are still pending."""
         if self._waiting:
             await asyncio.wait([pending.draft_written for pending in self._waiting])
             await asyncio.wait([pending.done for pending in self._waiting], timeout=seconds)
@@ -426,18 +431,18 @@ class Saves:
         while self._waiting:
             pending = self._waiting[0]
             save = pending.save
-            # A save does not depend on its draft: where none can be written, that was told.
+            # A save does not depend on its draft: a failure to write one was already reported.
             await asyncio.wait([pending.draft_written])
             try:
                 failure = await self._write(save)
             except Exception as error:  # noqa: BLE001 - whoever waits for it gets it
-                # A fault of ours ends this save alone.
+                # A fault of this program ends only this save.
                 self._waiting.popleft()
                 pending.done.set_exception(error)
                 continue
             if failure is None:
-                # Before the draft goes: whoever keeps a text meanwhile is to know that the
-                # server has it, and not to write its draft again behind the removal.
+                # Recorded before the draft is deleted: a text stored meanwhile then counts as
+                # saved, so its draft is not written again after the deletion.
                 pending.is_acknowledged = True
                 drop = self._drafts.drop(save.target, save.text)
                 await self._perform("removing the draft", drop)
@@ -450,8 +455,8 @@ class Saves:
                 listener(save, failure)
 
     async def _write(self, save: Save) -> Failure | None:
-        """Write a text if the server has the one that it started from, or another one of the same
-        writer: an earlier save that was lost, or whose response was. Return the failure, if any."""
+        """Write a text if the server holds the text that it started from, or one that the same
+        writer sent earlier in a save that failed or got no response. Return the failure, if any."""
         key, text = save.key, self._server_texts[save.key]
         conflict: TextConflict | None = None
 
@@ -487,7 +492,7 @@ class Saves:
 
 _KEEPING: Final = "keeping the draft"
 _CHANGED_MEANWHILE: Final = "Somebody else changed it meanwhile."
-# Among so many of the entities after a table the next one is looked for, so many at a time.
+# The number of entities searched for the next undocumented table, and the number per request.
 _MOST_LOOKED_AT: Final = 100
 _LOOKED_AT_ONCE: Final = 20
 _DOCUMENTED_ASPECTS: Final = ("schemaMetadata", "editableSchemaMetadata", "status")
@@ -495,11 +500,11 @@ _DOCUMENTED_ASPECTS: Final = ("schemaMetadata", "editableSchemaMetadata", "statu
 
 @dataclass(frozen=True, slots=True)
 class OpenText:
-    """A text that is being written: what it describes, the effective text that is saved or on its
-    way (`start`), the edited text that a save replaces (`base`), and what is typed (`text`).
+    """A text being edited: its description, the text last saved or sent (`start`), the edited text
+    that a save replaces (`base`), and the typed text (`text`).
 
-    One that `is_resumed` is a draft that was found; if it `is_overtaken`, somebody changed the
-    text since it was begun.
+    `is_resumed` is true if the text comes from a stored draft, `is_overtaken` if somebody changed
+    the description since the draft was begun.
     """
 
     target: DescriptionTarget
@@ -511,35 +516,37 @@ class OpenText:
 
     @classmethod
     def of(cls, target: DescriptionTarget) -> "OpenText":
-        """Return the present text of a description."""
+        """Return the present text of a description, opened for editing."""
         return cls(target, target.text, target.edited, target.text)
 
     def resume(self, base: str, text: str) -> "OpenText":
-        """Return a draft of it that was begun from a text `base`."""
+        """Return the text with a draft in place of the typed text; the draft was begun from the
+        text `base`."""
         is_overtaken = base != self.base
         return replace(self, base=base, text=text, is_resumed=True, is_overtaken=is_overtaken)
 
     @property
     def is_typed(self) -> bool:
-        """Return whether what is typed is not saved."""
+        """Return whether the typed text is not saved."""
         return self.text != self.start
 
     def remark(self, revert: str) -> str:
-        """Return what is said of a draft that was found, "" of any other text. `revert` is what a
-        front end calls `EditSession.revert`."""
+        """Return a remark on a resumed draft; empty for any other text. `revert` is the front end's
+        name for `EditSession.revert`."""
         return resumed_remark(revert, is_overtaken=self.is_overtaken) if self.is_resumed else ""
 
 
 def resumed_remark(revert: str, *, is_overtaken: bool) -> str:
-    """Return what is said of a draft that was found; see `OpenText`."""
+    """Return a remark on a resumed draft; see `OpenText`."""
     sentence = f"This is your unsaved draft; {revert} reverts to the saved text."
     return f"{sentence} The saved text has changed since." if is_overtaken else sentence
 
 
 @dataclass(frozen=True, slots=True)
 class EditState(SessionState):
-    """The texts that were opened, by their descriptions, and which is open: None before the first,
-    and after the last was closed. `is_found` once it is known whether the open one has a draft."""
+    """The texts that were opened, by the keys of their descriptions, and the key of the open one:
+    None before the first is opened, and after the last is closed. `is_found` is true once it is
+    known whether the open text has a draft."""
 
     key: Key | None = None
     texts: Mapping[Key, OpenText] = field(default_factory=lambda: MappingProxyType({}))
@@ -547,11 +554,11 @@ class EditState(SessionState):
 
 
 class EditSession(Session[EditState]):
-    """Somebody writes descriptions, one after another. What is typed is on disk at every pause; a
-    save is handed to `saves` with the text as it is at that moment, and another text can be opened
+    """Somebody writes descriptions, one after another. The typed text is stored on disk at every
+    pause. A save passes the text as it is at that moment to `saves`, and another text can be opened
     at once.
 
-    With a `queue` that gives what comes after a text, in whichever entity.
+    `queue`, if given, chooses the next description, which may be of another entity.
     """
 
     def __init__(
@@ -572,13 +579,13 @@ class EditSession(Session[EditState]):
         saves.listeners.append(self._note_end)
 
     def close(self) -> None:
-        """End it; pending saves go on."""
+        """Close the session; pending saves go on."""
         super().close()
         if self._note_end in self.saves.listeners:
             self.saves.listeners.remove(self._note_end)
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         if name == "save" and self.catalog.read_only:
             return READ_ONLY
         return ""
@@ -589,8 +596,8 @@ class EditSession(Session[EditState]):
         return self._text_of(self.state.key)
 
     def begin(self, subject: Descriptions, path: str | None) -> OpenText:
-        """Turn to another text at once: as it is on the server, or as it was typed here and not
-        saved; `resume` finds its draft."""
+        """Open another text at once, as it is on the server, or as it was typed here without being
+        saved; its stored draft is found by `resume`."""
         if self.subject is not subject:
             self.subject = subject
             if self.queue is None:
@@ -606,8 +613,8 @@ class EditSession(Session[EditState]):
         return text
 
     async def resume(self) -> None:
-        """Go on with the draft of the open text, if there is one: of an earlier program, of another
-        one, or of a save that failed."""
+        """Continue with the stored draft of the open text, if there is one: from an earlier run,
+        from another program, or from a failed save."""
         opening, target = self._opening, self.text.target
         last, draft = self._drafts.stored_drafts.get(target.key), None
         try:
@@ -616,10 +623,10 @@ class EditSession(Session[EditState]):
             if opening is self._opening:
                 failure = self.saves.failed.get(target.key)
                 if draft is None and failure is not None:
-                    # The disk was full when it should have been kept.
+                    # The disk was full when the draft should have been written.
                     draft = Draft(*target.key, failure.save.base, failure.save.text)
                 text = self.text
-                # What is typed here may be newer than what could be kept of it.
+                # The typed text may be newer than its stored draft.
                 if draft is not None and not (text.is_resumed and draft == last):
                     text = OpenText.of(target)
                     if draft.text != text.start:
@@ -627,11 +634,11 @@ class EditSession(Session[EditState]):
                 self._put(text, is_found=True)
         is_saved = draft is not None and draft.text == self.state.texts[target.key].start
         if is_saved and opening is self._opening and self.saves.pending(target.key) is None:
-            # The answer came when nobody listened any more.
+            # The answer arrived after the session was closed.
             await self._drafts.drop(target)
 
     def is_kept(self, typed: str, key: Key) -> bool:
-        """Return whether a text is on disk as it is typed."""
+        """Return whether the text as typed is stored on disk."""
         text, draft = self._text_of(key), self._drafts.stored_drafts.get(key)
         if draft is None or self.saves.pending(key) is not None:
             return False
@@ -639,9 +646,9 @@ class EditSession(Session[EditState]):
 
     @action("Keep what is typed as a draft", in_turn=False)
     async def type(self, typed: str, key: Key | None = None) -> None:
-        """Note what is typed, of the open text or of another one that was opened, and have it on
-        disk. Raises `StorageFault` if it cannot be kept there, and `InvalidInput` before `resume`
-        found out whether there is a draft, which would be written over."""
+        """Record the typed text of the open text, or of another opened one, and store it on disk.
+        Raises `StorageFault` if it cannot be stored, and `InvalidInput` before `resume` has found
+        out whether there is a draft, which would be overwritten."""
         text = self._text_of(key)
         if text.target.key == self.state.key and not self.state.is_found:
             raise InvalidInput("It is not known yet whether this text has a draft; try again.")
@@ -655,11 +662,11 @@ class EditSession(Session[EditState]):
     def put(
         self, typed: str, instead_of: str | None = None, key: Key | None = None
     ) -> "asyncio.Future[Failure | None] | None":
-        """Put a text as it is typed on its way to the server; return its end, also of one that is
-        on its way already. None where it is as it was.
+        """Queue a save of the typed text, and return the future of its failure, or that of the
+        pending save if the text is already being saved. Return None if the text is unchanged.
 
-        It is written only in place of the text that it was begun from, or of `instead_of`. Blanks
-        alone are no description.
+        The save replaces only the text that it was begun from, or `instead_of`. A text of blanks
+        counts as empty.
         """
         text, described = self._text_of(key), stored_description(typed)
         target = text.target
@@ -677,15 +684,15 @@ class EditSession(Session[EditState]):
     async def save(
         self, typed: str, instead_of: str | None = None, key: Key | None = None
     ) -> Failure | None:
-        """Save a text, and return why that failed, None if it is saved; see `put`."""
+        """Save a text, and return the failure, None if it was saved; see `put`."""
         done = self.put(typed, instead_of, key)
         if done is not None:
-            # Whoever is told to wait no more leaves the save alone.
+            # Shielded, because cancelling this wait must not cancel the save.
             await asyncio.wait([done])
         return None if done is None else done.result()
 
     def revert(self, key: Key | None = None) -> OpenText:
-        """Revert to the saved text. Its draft goes when that is typed."""
+        """Revert to the saved text. The draft is deleted once `type` is called with that text."""
         target = self._text_of(key).target
         self.saves.forget(target.key)
         text = self._fresh(target)
@@ -698,14 +705,14 @@ class EditSession(Session[EditState]):
         await self.type(self.revert(key).text, key)
 
     def take_theirs(self, theirs: str, key: Key | None = None) -> OpenText:
-        """Go on with the text that somebody else saved."""
+        """Continue with the text that somebody else saved in place of the typed one."""
         text = self._text_of(key)
         self._note_server_text(text.target, theirs)
         self._put(replace(text, target=replace(text.target, edited=theirs)))
         return self.revert(key)
 
     def forget(self, keys: Collection[Key]) -> None:
-        """Take note that texts were saved or discarded elsewhere in this program."""
+        """Forget typed texts that were saved or discarded elsewhere in this program."""
         for key in keys:
             self.saves.forget(key)
         texts = {key: text for key, text in self.state.texts.items() if key not in keys}
@@ -713,7 +720,7 @@ class EditSession(Session[EditState]):
 
     @property
     def following(self) -> Key | None:
-        """Return the next description without a text that was not opened before."""
+        """Return the next undocumented description that was not opened before."""
         target = self.text.target
         if self.queue is not None:
             return self.queue.after(target.key, self._passed)
@@ -725,21 +732,21 @@ class EditSession(Session[EditState]):
 
     @property
     def first_left_out(self) -> Key | None:
-        """Return the first text that was left without a description."""
+        """Return the first description that was opened and left empty."""
         if self.queue is not None:
             return self.queue.after(self.text.target.key)
         left_out = self.undocumented
         return (self.text.target.key[0], left_out[0]) if left_out else None
 
     def begin_again(self) -> None:
-        """Count no text of the queue as opened before."""
+        """Treat all texts of the queue as not opened before."""
         if self.queue is not None:
             self._passed.clear()
 
     @property
     def undocumented(self) -> list[str]:
-        """Return the columns of this table without a description, but for those that were not
-        saved."""
+        """Return the columns of this table without a description, except those whose saves
+        failed."""
         failed = self.unsaved_paths
         paths = self.subject.undocumented if self.subject is not None else []
         return [path for path in paths if path not in failed]
@@ -759,7 +766,7 @@ class EditSession(Session[EditState]):
         return text
 
     def _note_server_text(self, target: DescriptionTarget, text: str) -> None:
-        """Note an edited text that is on the server, or on its way there."""
+        """Record an edited text that is on the server or being sent."""
         if self.subject is not None and self.subject.entity.urn == target.urn:
             self.subject.wrote(target.path, text)
 
@@ -774,7 +781,7 @@ class EditSession(Session[EditState]):
         self.replace(texts=texts, **changes)
 
     def _note_end(self, save: Save, failure: Failure | None) -> None:
-        """Tell how a save ended; the text of one that failed counts as not saved."""
+        """Report how a save ended; after a failure the text counts as not saved."""
         text, urn = self.state.texts.get(save.key), save.target.urn
         if failure is not None and self.saves.pending(save.key) is None:
             self._note_server_text(save.target, failure.server_text)

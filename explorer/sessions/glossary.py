@@ -1,4 +1,4 @@
-"""Tags, glossary terms and groups, domains and data products: made, renamed and moved."""
+"""Creating, renaming and moving tags, glossary terms and groups, domains and data products."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KINDS: Final[tuple[Governed, ...]] = (
     *("tag", "glossaryNode", "glossaryTerm", "domain", "dataProduct"),
 )
-"""What can be made, in the order in which it is offered."""
+"""The types of entities that can be created, in the order in which they are offered."""
 
 _WITHIN: Final[Mapping[str, tuple[Governed, ...]]] = {
     "glossaryNode": ("glossaryTerm", "glossaryNode"),
@@ -34,8 +34,8 @@ _ABOVE: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class GlossaryState(SessionState):
-    """What is worked on: the entity, None for none; what can be made within it; and the type of
-    entity that it can be moved into, empty if it cannot be moved."""
+    """The entity to work on, None if there is none; the types that can be created within it; and
+    the type of entity that it can be moved into, empty if it cannot be moved."""
 
     entity: "Entity | None" = None
     makes: tuple[Governed, ...] = ()
@@ -43,7 +43,7 @@ class GlossaryState(SessionState):
 
 
 class GlossarySession(Session[GlossaryState]):
-    """What is done with one of these entities, or to make the first."""
+    """Creates one of these entities, or renames or moves an existing one."""
 
     def __init__(self, catalog: "AsyncCatalog", entity: "Entity | None" = None) -> None:
         kind = entity.entity_type if entity is not None and entity.exists else ""
@@ -56,12 +56,13 @@ class GlossarySession(Session[GlossaryState]):
 
     @staticmethod
     def parent_type(kind: Governed) -> str:
-        """Return the type of entity that one of this kind may be made in; empty for none."""
+        """Return the type of entity in which an entity of this kind can be created; empty if there
+        is none."""
         return _ABOVE.get(kind, "")
 
     async def namesake(self, kind: Governed, name: str, renamed: Urn | None = None) -> Urn | None:
-        """Return another entity of the kind than the one to be `renamed` that has this name
-        already, None if there is none. Two requests."""
+        """Return another entity of this kind that already has the name, None if there is none; the
+        entity to be `renamed` is not counted. Two requests."""
         return await find_namesake(self.catalog, kind, name, renamed)
 
     @action("Make a tag, term, group, domain or data product")
@@ -75,9 +76,9 @@ class GlossarySession(Session[GlossaryState]):
         entity_id: str | None = None,
         is_namesake_known: bool = False,
     ) -> "Edit":
-        """Make an entity, at the top level or in a parent; the edit has its URN. A second one of a
-        name is made by whoever gives an id, or knows of its `namesake`. Raises as
-        `Catalog.new`."""
+        """Create an entity, at the top level or in a parent, and return the edit, which has the new
+        URN. A name that is already in use is refused unless `entity_id` is given or
+        `is_namesake_known` is set. Raises as `Catalog.new`."""
         self.check("make")
         if is_namesake_known:
             entity_id = entity_id or new_id(kind, name, parent)
@@ -112,7 +113,7 @@ class GlossarySession(Session[GlossaryState]):
 
     @action("Write the changes of a file of the glossary")
     async def import_changes(self, changes: "Iterable[GlossaryChange]") -> "GlossaryOutcome":
-        """Write what a file has otherwise than the catalog; see `apply_glossary`."""
+        """Write the differences between a glossary file and the catalog; see `apply_glossary`."""
         from explorer.stewardship.glossary import apply_glossary
 
         self.check("import_changes")
@@ -127,7 +128,7 @@ class GlossarySession(Session[GlossaryState]):
         return self.state.entity
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible; empty if it is."""
+        """Return why an action is not possible; empty if it is possible."""
         if self.catalog.read_only:
             return READ_ONLY
         if name in ("make", "import_changes"):
@@ -143,7 +144,7 @@ _NOT_ONE: Final = "Only tags, terms, groups, domains and data products are renam
 
 
 def _stored(entity: "Entity", what: str) -> str:
-    """Return the name or the parent as it was read, empty for none."""
+    """Return the name or the parent of an entity as it was read; empty if it has none."""
     target = edit_target(entity.urn, "name" if what == "name" else "parent")
     value = target.read(entity.raw(target.aspect) or {})
     return value if isinstance(value, str) else ""

@@ -1,5 +1,5 @@
-"""How two tables are joined: by declared keys, by where their columns come from, by what they
-mean, or by what they are called."""
+"""How two tables can be joined: by declared keys, by columns of the same origin, by shared glossary
+terms, or by column names."""
 
 import asyncio
 import re
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 JoinReason = Literal["foreign key", "shared key", "lineage", "common origin", "term", "name"]
 REASONS: Final[tuple[JoinReason, ...]] = get_args(JoinReason)
-"""The reasons why two columns can be joined, the strongest first.
+"""The reasons why two columns can be joined, strongest first.
 
 `foreign key`    one is declared to refer to the other
 `shared key`     both are declared to refer to the same column of a third table
@@ -37,8 +37,8 @@ _IDENTIFIES: Final = re.compile(r"(^|_)(id|ids|key|code|sku|uuid|number|no)$|[a-
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A pair of columns, by their paths without types, and why they can be joined, the strongest
-    reason first. `through` names the columns or terms that they have in common."""
+    """A pair of columns, as paths without types, and the reasons why they can be joined, strongest
+    first. `through` names the columns or terms that they have in common."""
 
     first: str
     second: str
@@ -49,11 +49,11 @@ class Join:
 async def read_joins(
     catalog: "AsyncCatalog", first: str | Urn, second: str | Urn
 ) -> tuple[Join, ...]:
-    """Return the pairs of columns by which two tables can be joined, the surest first.
+    """Return the pairs of columns by which two tables can be joined, most certain first.
 
-    Column lineage is followed up to six tables upstream; guesses do not count. Requests as for
-    `explorer.graph.lineage.read_columns`, twice, and one. Raises `NotFound` if there is no such
-    table, and `InvalidInput` for what has no columns.
+    Column lineage is followed up to six tables upstream; guessed edges are ignored. Costs twice the
+    requests of `explorer.graph.lineage.read_columns`, and one more. Raises `NotFound` if there is
+    no such table, and `InvalidInput` for an entity without columns.
     """
     urns = (Urn.parse(first), Urn.parse(second))
     entities = await catalog.entities(urns)
@@ -77,8 +77,9 @@ async def read_joins(
 
 
 def find_joins(first: "Entity", second: "Entity", lineage: "nx.DiGraph") -> tuple[Join, ...]:
-    """Return the pairs of columns of two tables, given the column lineage upstream of both. Of
-    pairs without a declared key, those that identify something leave out the others."""
+    """Return the pairs of columns by which two tables can be joined, given the column lineage
+    upstream of both. Among pairs without a declared key, identifying columns are preferred: if
+    there are any, all others are left out."""
     reasons: dict[tuple[str, str], dict[JoinReason, str]] = defaultdict(dict)
     for pair, reason, through in (
         *_by_keys(first, second),

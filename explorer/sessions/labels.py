@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LabelKind = Literal["tags", "terms", "owners", "domain"]
 LabelMark = Literal["on", "some", "off", "added", "removed", "fixed"]
 NameOf = Callable[[str], str]
-"""The name people know a URN by."""
+"""Returns the display name of the entity with a URN."""
 
 NOUNS: Final[Mapping[LabelledKind, tuple[str, str]]] = {
     "tags": ("tag", "tags"),
@@ -35,7 +35,7 @@ NOUNS: Final[Mapping[LabelledKind, tuple[str, str]]] = {
     "deprecation": ("deprecation", "deprecation"),
     "links": ("link", "links"),
 }
-"""The words for one and for several; an entity is in one domain."""
+"""The singular and plural noun of each kind of label; an entity has at most one domain."""
 
 FOUND: Final[Mapping[LabelKind, tuple[str, str]]] = {
     "tags": NOUNS["tags"],
@@ -43,11 +43,11 @@ FOUND: Final[Mapping[LabelKind, tuple[str, str]]] = {
     "owners": ("person or group", "people and groups"),
     "domain": ("domain", "domains"),
 }
-"""The words for one and for several of those that may be put on."""
+"""The singular and plural noun of the labels that can be added."""
 
 NO_CHANGES: Final = "No changes yet."
 OWNERSHIPS: Final = ("TECHNICAL_OWNER", "BUSINESS_OWNER", "DATA_STEWARD", "NONE")
-"""What the model has beside those that are no longer given."""
+"""The ownership types of the model, without the deprecated ones."""
 
 _TYPES: Final[Mapping[LabelKind, tuple[str, ...]]] = {
     "tags": ("tag",),
@@ -68,7 +68,7 @@ _MOST_OWNERSHIPS: Final = 20
 _MOST_OFFERS: Final = 60
 _MOST_COMPLETIONS: Final = 12
 _TYPING_PAUSE_SECONDS: Final = 0.03
-# What servers answer that do not know the question, or not these types of entities.
+# Errors of servers that do not support the request, or not for these entity types.
 _REFUSALS: Final = (InvalidInput, NotFound, ServerFault)
 
 
@@ -99,7 +99,7 @@ class LabelChoice:
         *,
         single: bool = False,
     ) -> "LabelChoice":
-        """Return the choice of what there is."""
+        """Return a choice in which nothing was changed yet."""
         current_labels = tuple(current)
         return cls(current_labels, tuple(ingested), single, current_labels, partial=tuple(partial))
 
@@ -116,7 +116,7 @@ class LabelChoice:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there is anything to write."""
+        """Whether the choice differs from the labels on the server."""
         return bool(self.added or self.removed)
 
     @property
@@ -135,8 +135,9 @@ class LabelChoice:
         return "fixed" if label in self.ingested else "off"
 
     def toggle(self, label: str) -> "LabelChoice":
-        """Return the choice with a label added or removed; the same one where that is not possible.
-        A label that some items have is added to all, then removed from all, then left as it is."""
+        """Return the choice with a label added or removed; unchanged if that is not possible. A
+        label that only some items have is first added to all, then removed from all, then left as
+        it is."""
         if label in self.selection:
             return replace(
                 self,
@@ -153,19 +154,19 @@ class LabelChoice:
         return replace(self, selection=(*self.selection, label))
 
     def create(self, label: str) -> "LabelChoice":
-        """Return the choice with a label that is created first."""
+        """Return the choice with a new label added, which saving creates first."""
         choice = self if label in self.selection else self.toggle(label)
         return replace(choice, new=choice.new | {label})
 
     def write(self, added: Iterable[str] = (), removed: Iterable[str] = ()) -> "LabelChoice":
-        """Return the choice after the server has stored a part of it."""
+        """Return the choice after the server has stored some of its changes."""
         removed_labels = frozenset(removed)
         remaining = (label for label in self.current if label not in removed_labels)
         current = tuple(dict.fromkeys((*remaining, *added)))
         return replace(self, current=current, new=self.new.difference(current))
 
     def rebase(self, current: Sequence[str]) -> "LabelChoice":
-        """Return the choice after the server has other labels; what was chosen stays chosen."""
+        """Return the choice for changed labels on the server; the chosen changes are kept."""
         added, removed = self.added, frozenset(self.removed)
         remaining = [label for label in current if label not in removed]
         selection = dict.fromkeys((*([] if self.single and added else remaining), *added))
@@ -178,7 +179,7 @@ _NO_CHOICE: Final = LabelChoice()
 def owner_and_type(label: str) -> tuple[str, str]:
     """Return the URN of a label and, for an owner, the ownership type; empty for all others."""
     urn, _, kind = label.rpartition(" ")
-    # Only the kind of an owner comes after the last space; other URNs may hold spaces themselves.
+    # In an owner's label the ownership type follows the last space; other URNs may contain spaces.
     is_owner = urn.startswith(("urn:li:corpuser:", "urn:li:corpGroup:"))
     return (urn, kind) if is_owner else (label, "")
 
@@ -196,8 +197,8 @@ def describe_label(label: str, name_of: NameOf = Urn.label) -> str:
 
 
 def describe_change(choice: LabelChoice, name_of: NameOf = Urn.label) -> str:
-    """Return the labels that would be added and removed: `+ PII (new)  − Legacy`; empty for
-    none."""
+    """Return in words the labels that would be added and removed: `+ PII (new)  − Legacy`; empty if
+    there are none."""
     added = (
         f"+ {line(describe_label(label, name_of))}{' (new)' if label in choice.new else ''}"
         for label in choice.added
@@ -217,7 +218,7 @@ class LabelTarget:
 
     @classmethod
     def of(cls, entity: "Entity", path: str | None) -> "LabelTarget":
-        """Return the place as the entity has it."""
+        """Return the target for an entity, or for its column at a field path."""
         if path is None:
             return cls(entity.urn, entity.name)
         column = entity.schema.column(path)
@@ -248,7 +249,7 @@ async def read_labels(catalog: "AsyncCatalog", target: LabelTarget, kind: LabelK
 
 
 def why_not_labelled(entity: "Entity", kind: LabelKind) -> str:
-    """Return why an entity cannot have such a label; empty if it can."""
+    """Return why an entity cannot have labels of this kind; empty if it can."""
     if not entity.exists:
         return "Nothing can be written: the entity is not in the catalog, only referenced in it."
     registry = load_registry()
@@ -271,8 +272,8 @@ class LabelOffer:
 
 @dataclass(frozen=True, slots=True)
 class LabelOffers:
-    """The labels found for a text: at most sixty of `total`, best first; `text` is None before any
-    were read."""
+    """The labels that match a text: at most sixty of `total`, best first; `text` is None before any
+    labels were read."""
 
     text: str | None = None
     offers: tuple[LabelOffer, ...] = ()
@@ -281,8 +282,8 @@ class LabelOffers:
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:
-    """A label that may be added or removed, or with `creates` a tag that can be created of that
-    name. `uses` is how many entities have it, None if that is not known."""
+    """A label that can be added or removed, or with `creates` a tag of that name that can be
+    created. `uses` is the number of entities that have it, None if unknown."""
 
     label: str
     mark: LabelMark = "off"
@@ -294,10 +295,10 @@ class LabelRow:
 
 @dataclass(frozen=True, slots=True)
 class LabelState(SessionState):
-    """What the picker shows: the choice, what was found for the typed text, the rows of both, and
-    the edits that were made. `ownership` is the type that added owners get. `why_unread` says that
-    the present labels could not be read; where it was not tried (`is_read`), others stay as they
-    are."""
+    """The state of a label picker: the choice, the labels that match the typed text, the rows of
+    both, and the edits that were made. `ownership` is the type that added owners get. `why_unread`
+    is the reason if the present labels could not be read; before they were read (`is_read`), other
+    labels are left unchanged."""
 
     choice: LabelChoice = _NO_CHOICE
     offered: LabelOffers = LabelOffers()
@@ -310,11 +311,11 @@ class LabelState(SessionState):
 
 
 class LabelSession(Session[LabelState]):
-    """The labels of one kind of an entity or column. Nothing is written before the save; what an
-    error left unwritten stays chosen."""
+    """The labels of one kind of an entity or column. Nothing is written before `save`; changes that
+    an error left unwritten stay chosen."""
 
     creation: str = "created when you save"
-    """When a label comes to be that does not exist yet."""
+    """Says when a new label is created."""
 
     def __init__(
         self,
@@ -331,12 +332,13 @@ class LabelSession(Session[LabelState]):
         super().__init__(catalog, LabelState(choice=choice))
 
     def name_of(self, urn: str) -> str:
-        """Return the name of a URN, as far as it was read."""
+        """Return the name of the entity with a URN, or the id in the URN if the name was not
+        read."""
         return self._offer_of(urn).name
 
     def why_none(self) -> str:
-        """Return what is said where no label is offered: that they are being read, or could not
-        be, or that there is none."""
+        """Return the text shown where no label is offered: labels are being read, could not be
+        read, or do not exist."""
         offered, (noun, nouns) = self.state.offered, FOUND[self.kind]
         if self.state.why_unread:
             return f"{refusal_sentence(nouns.capitalize())}."
@@ -347,11 +349,11 @@ class LabelSession(Session[LabelState]):
         return f"No {noun} exists yet."
 
     def describe_change(self) -> str:
-        """Return what would be written, in words; empty for nothing."""
+        """Return in words the changes to write; empty if there are none."""
         return describe_change(self.state.choice, self.name_of)
 
     def describe_edits(self) -> str:
-        """Return a sentence on what was written."""
+        """Return a sentence on the written changes."""
         first, last = self.state.edits[0].before, self.state.edits[-1].after
         before = LabelChoice.of(first if isinstance(first, tuple) else ())
         choice = replace(before, selection=tuple(last) if isinstance(last, tuple) else ())
@@ -359,7 +361,7 @@ class LabelSession(Session[LabelState]):
         return f"{NOUNS[self.kind][1].capitalize()} of {line(self.target.full_name)}: {change}."
 
     async def open(self) -> None:
-        """Read the present labels and those that may be added."""
+        """Read the present labels and those that can be added."""
         try:
             with self.telling():
                 await self._read_all()
@@ -386,14 +388,15 @@ class LabelSession(Session[LabelState]):
 
     @action("Find labels", in_turn=False, supersedes={"find"})
     async def find(self, text: str) -> None:
-        """Offer the labels that match a text; see `LabelOffers`. A later text takes its place."""
+        """Offer the labels that match a text; see `LabelOffers`. A later call supersedes this
+        one."""
         self._text = text.strip()
         await asyncio.sleep(_TYPING_PAUSE_SECONDS)
         self._show(offered=await self._find(text), why_unread="")
 
     @action("Add or remove the label")
     async def toggle(self, label: str) -> None:
-        """Add or remove a label. Raises `InvalidInput` for one that cannot be removed here."""
+        """Add or remove a label. Raises `InvalidInput` for a label that cannot be removed here."""
         choice = self.state.choice.toggle(label)
         if choice is self.state.choice:
             raise InvalidInput(
@@ -403,9 +406,9 @@ class LabelSession(Session[LabelState]):
 
     @action("Add or remove the first label found for a text")
     async def toggle_first(self, text: str) -> LabelRow | None:
-        """Add or remove the first label found for a text, also if another is typed meanwhile, and
-        return None; or return the row of a tag that can be created of it. Raises `InvalidInput` if
-        nothing is found."""
+        """Add or remove the first label that matches a text, even if another text is typed
+        meanwhile, and return None; or return the row of a tag that can be created with that name.
+        Raises `InvalidInput` if no label matches."""
         offered = await self._find(text)
         is_last = self._text == offered.text
         if is_last:
@@ -420,7 +423,7 @@ class LabelSession(Session[LabelState]):
 
     @action("Create the tag")
     async def create(self, label: str) -> None:
-        """Add a tag that is created first."""
+        """Add a new tag, which saving creates first."""
         self._show(choice=self.state.choice.create(label))
 
     @action("Choose the next ownership type")
@@ -438,22 +441,22 @@ class LabelSession(Session[LabelState]):
 
     @action("Save the labels")
     async def save(self) -> None:
-        """Remove and add what was chosen, as one save.
+        """Remove and add the chosen labels, as one save.
 
-        The choice has what is left after each step, also after an error. Two requests for each
-        step, and one or two for each created tag. Raises `InvalidInput` if nothing was chosen, and
-        `Conflict` if somebody changed the labels since they were read or since the last step; the
-        choice then has the current labels.
+        After each step, and after an error, the choice holds the changes that are left. Two
+        requests for each step, and one or two for each created tag. Raises `InvalidInput` if
+        nothing was chosen, and `Conflict` if somebody changed the labels since they were read or
+        since the last step; the choice then has the current labels.
         """
         self.check("save")
         await self.work("writing", self._save())
 
     @action("Add labels and remove others, whatever others there are")
     async def change(self, added: Iterable[str] = (), removed: Iterable[str] = ()) -> None:
-        """Add and remove labels without a look at the present ones, as one save; an entity without
-        an added domain leaves its domain. An owner without a type is added as `OWNERSHIPS[0]`, and
-        removed with all types. The state has the edits, also after an error. Two requests for each
-        step."""
+        """Add and remove labels without comparing with the labels seen before, as one save. A
+        domain that is added replaces the present one. An owner without a type is added as
+        `OWNERSHIPS[0]`, and removed with all types. The edits are recorded in the state, also after
+        an error. Two requests for each step."""
         self.check("change")
         choice = replace(self.state.choice, current=tuple(removed), selection=tuple(added))
         self._show(choice=choice, is_read=False)
@@ -461,7 +464,7 @@ class LabelSession(Session[LabelState]):
             await self.work("writing", self._write())
 
     async def _save(self) -> None:
-        # What failed in the middle and is written again is still the same save.
+        # A save that failed midway and is repeated is still the same save.
         with one_save(self._save_id) as self._save_id:
             try:
                 await self._write()
@@ -487,7 +490,7 @@ class LabelSession(Session[LabelState]):
         place: dict[str, Any] = {"column": self.target.path}
         if self.kind == "tags":
             for label in (label for label in choice.added if label in choice.new):
-                # Somebody else may have made it since it was looked for, or hidden it.
+                # Somebody else may have created or hidden the tag since it was searched for.
                 await catalog.create(label, "tagProperties", {"name": Urn.parse(label).name})
         match self.kind:
             case "tags":
@@ -504,7 +507,7 @@ class LabelSession(Session[LabelState]):
 
     @property
     def _seen(self) -> tuple[str, ...] | None:
-        """The labels that are replaced; None for any."""
+        """The labels that the writer saw, for the check of conflicts; None for no check."""
         return self.state.choice.current if self.state.is_read else None
 
     async def _change(self, add: Any, remove: Any, **place: Any) -> None:
@@ -535,7 +538,7 @@ class LabelSession(Session[LabelState]):
         self._show(choice=choice, edits=(*self.state.edits, edit))
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         if self.state.work is not None:
             return "The labels are being written."
         if name == "save" and not self.state.choice.is_changed:
@@ -549,7 +552,8 @@ class LabelSession(Session[LabelState]):
         self.replace(**changes, rows=self._rows(state))
 
     def _rows(self, state: LabelState) -> tuple[LabelRow, ...]:
-        """Return the rows: without a text the present and chosen labels, then what was found."""
+        """Return the rows: the present and chosen labels, if no text was typed, then the labels
+        that match."""
         offered, choice = state.offered, state.choice
         labels = [] if offered.text else list(choice.all_labels)
         for offer in offered.offers:
@@ -558,7 +562,8 @@ class LabelSession(Session[LabelState]):
         return (*rows, *self._creatable(rows, state))
 
     def _labels_of(self, urn: str, state: LabelState) -> list[str]:
-        """Return the labels of a found entity: for an owner one for every ownership type in use."""
+        """Return the labels for a matching entity: for an owner one for each ownership type in
+        use."""
         if self.kind != "owners":
             return [urn]
         labels = [label for label in state.choice.all_labels if owner_and_type(label)[0] == urn]
@@ -571,7 +576,7 @@ class LabelSession(Session[LabelState]):
         about = " · ".join(filter(None, (self._holders(label), about)))
         if mark == "fixed":
             about = "from the ingested schema"
-        # The type of new owners is said once, for all.
+        # The type of new owners is shown once for all of them.
         is_plain = kind == state.ownership and mark == "off"
         name = offer.name if is_plain else describe_label(label, self.name_of)
         return LabelRow(label, mark, name, about, offer.uses)
@@ -598,7 +603,7 @@ class LabelSession(Session[LabelState]):
         return (LabelRow(label, creates=text),)
 
     def _offer_of(self, urn: str) -> LabelOffer:
-        """Return what was read of a label; only its URN if nothing was."""
+        """Return the offer of a label as it was read; with its URN alone if it was not."""
         offer = self._known.get(urn) or LabelOffer(urn, Urn.label(urn))
         return replace(offer, uses=(self._uses or {}).get(urn))
 
@@ -612,8 +617,8 @@ class LabelSession(Session[LabelState]):
                 self._known[text] = LabelOffer(text, entity.name, about)
 
     async def _find(self, text: str) -> LabelOffers:
-        """Return labels with a word of that beginning in their name, then other matches; without a
-        text all labels, most used first. Two or three requests."""
+        """Return labels with a word in their name that begins with the text, then other matches;
+        without a text all labels, most used first. Two or three requests."""
         typed, types = text.strip(), _TYPES[self.kind]
         searched = self.catalog.search(typed or "*", entity=types, count=_MOST_OFFERS)
         completed = self._complete(typed)
@@ -626,7 +631,7 @@ class LabelSession(Session[LabelState]):
         total = max(page.total, len(urns) if typed else len(urns[:_MOST_OFFERS]))
         urns = urns if typed else urns[:_MOST_OFFERS]
         await self._read_offers(urns)
-        # Matches elsewhere come after matches at the beginning of a name.
+        # Other matches come after those at the beginning of a word of the name.
         called = (urn for urn in urns if typed and self.name_of(urn).lower() == typed.lower())
         ordered = tuple(dict.fromkeys((*called, *urns)))[:_MOST_OFFERS]
         return LabelOffers(typed, tuple(map(self._offer_of, ordered)), total)

@@ -1,4 +1,4 @@
-"""Whether an entity is to be used, and shown: it is deprecated, hidden, restored or deleted."""
+"""Deprecating, hiding, restoring and deleting an entity."""
 
 from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class DeprecationFields:
 
     @classmethod
     def of_stored(cls, held: "Mapping[str, Any] | None") -> Self:
-        """Return the fields of an edit's value, None for not deprecated."""
+        """Return the fields of a deprecation in an edit's value; None means not deprecated."""
         if held is None:
             return cls()
         millis = held.get("decommissionTime")
@@ -59,7 +59,7 @@ class DeprecationFields:
 
     @property
     def value(self) -> dict[str, Any]:
-        """Return the deprecation as an edit stores it; empty for not deprecated."""
+        """Return the deprecation as the value of an edit; empty for not deprecated."""
         if not self.is_so:
             return {}
         parts = {"decommissionTime": self.millis, "replacement": self.replacement or None}
@@ -98,8 +98,8 @@ _NOT_DEPRECATED: Final = DeprecationFields()
 
 @dataclass(frozen=True, slots=True)
 class PlannedDeletion:
-    """What a deletion removes. A number is None if the server does not return it; there may be
-    more time series points than `points` if `more_points` is set."""
+    """The numbers of the things that a deletion removes, None if the server does not report one.
+    With `more_points` there may be more time series points than `points`."""
 
     deletion: "Deletion"
     aspects: int
@@ -109,7 +109,7 @@ class PlannedDeletion:
     contents: MovedContents
 
     def counts(self) -> Iterator[str]:
-        """Return how much of each there is, in words."""
+        """Yield each number in words."""
         yield counted(self.aspects, "aspect")
         if self.versions is not None:
             yield counted(self.versions, "version")
@@ -126,7 +126,7 @@ class PlannedDeletion:
 
 
 def moved_words(contents: MovedContents) -> str:
-    """Return where what is in a deleted glossary group or domain is moved, and what that is."""
+    """Return in words what a deleted glossary group or domain contains, and where it is moved."""
     place = "the top level" if contents.above is None else line(contents.above.name)
     names = ", ".join(line(urn.name) for urn in contents.urns[:_MOST_NAMED])
     more = len(contents.urns) - _MOST_NAMED
@@ -135,9 +135,9 @@ def moved_words(contents: MovedContents) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LifecycleState(SessionState):
-    """The deprecation that the server has, as far as it was read, and what refers to the entity:
-    None before that is read, and if it cannot be; `is_read` tells these apart. `moved_contents` is
-    what was moved out of it before it was deleted."""
+    """The deprecation on the server, as far as it was read, and the references to the entity: None
+    before they are read, and if they cannot be read; `is_read` tells the two apart.
+    `moved_contents` is the content that was moved out of the entity before it was deleted."""
 
     deprecation: DeprecationFields = _NOT_DEPRECATED
     edges: "Edges | None" = None
@@ -147,7 +147,7 @@ class LifecycleState(SessionState):
 
 
 class LifecycleSession(Session[LifecycleState]):
-    """What is done with one entity as a whole. `name` is what messages call it."""
+    """Deprecates, hides, restores and deletes one entity. Messages call it `name`."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class LifecycleSession(Session[LifecycleState]):
         super().__init__(catalog, LifecycleState(deprecation=stored))
 
     async def read_references(self) -> None:
-        """Read what refers to the entity and what depends on it, one after the other."""
+        """Read the references to the entity, and then the entities that depend on it."""
         from explorer.sessions.lineage import read_impact
 
         try:
@@ -174,7 +174,7 @@ class LifecycleSession(Session[LifecycleState]):
 
     @action("Hide it from search and browse; nothing is lost")
     async def hide(self, *, dry_run: bool = False) -> "StatusChange":
-        """Hide the entity, as `Catalog.soft_delete`."""
+        """Hide the entity; see `Catalog.soft_delete`."""
         hiding = self.catalog.soft_delete(self.urn, dry_run=dry_run)
         change = await self._write("hide", hiding)
         if change.was_removed:
@@ -186,7 +186,7 @@ class LifecycleSession(Session[LifecycleState]):
 
     @action("Show it in search and browse again")
     async def restore(self, *, dry_run: bool = False) -> "StatusChange":
-        """Restore the entity, as `Catalog.restore`."""
+        """Restore the entity; see `Catalog.restore`."""
         change = await self._write("restore", self.catalog.restore(self.urn, dry_run=dry_run))
         if not change.was_removed:
             self.say(f"{self.name} is not hidden; nothing to do.")
@@ -205,8 +205,8 @@ class LifecycleSession(Session[LifecycleState]):
         *,
         instead_of: DeprecationFields | None = None,
     ) -> "Edit":
-        """Deprecate the entity. Raises `Conflict` if it has another deprecation than the one that
-        was seen; the state then has that."""
+        """Deprecate the entity. Raises `Conflict` if its present deprecation is not the one that
+        was seen; the state then holds the present one."""
         writing = self.catalog.deprecate(
             self.urn,
             note,
@@ -228,7 +228,8 @@ class LifecycleSession(Session[LifecycleState]):
 
     @action("Say what a deletion removes", in_turn=False)
     async def plan_deletion(self) -> PlannedDeletion:
-        """Return what `delete` removes. Raises `NotFound` for an entity that does not exist."""
+        """Return the numbers of the things that `delete` removes. Raises `NotFound` for an entity
+        that does not exist."""
         deletion = await self.catalog.delete(self.urn, dry_run=True)
         entity = await self.catalog.entity(self.urn)
         versions = await self._count_versions(tuple(entity.aspects))
@@ -238,8 +239,8 @@ class LifecycleSession(Session[LifecycleState]):
 
     @action("Delete it permanently")
     async def delete(self) -> "Deletion":
-        """Delete the entity; nothing brings it back. What is in a glossary group or domain is moved
-        out before. See `Catalog.delete` and `Catalog.move_contents`."""
+        """Delete the entity permanently. The content of a glossary group or domain is moved out
+        first. See `Catalog.delete` and `Catalog.move_contents`."""
         self.replace(
             moved_contents=await self._write("delete", self.catalog.move_contents(self.urn))
         )
@@ -256,7 +257,7 @@ class LifecycleSession(Session[LifecycleState]):
         return deletion
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         if name == "plan_deletion":
             return ""
         if self.catalog.read_only and not is_planning():
@@ -278,8 +279,8 @@ class LifecycleSession(Session[LifecycleState]):
             writing.close()
 
     async def _count_versions(self, aspects: tuple[str, ...]) -> int | None:
-        """Return the total number of versions of the aspects, or None if the server does not
-        tell."""
+        """Return the total number of versions of the aspects, or None if the server does not report
+        it."""
         if not (await self.catalog.abilities()).versions:
             return None
         total = 0

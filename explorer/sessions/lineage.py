@@ -1,4 +1,5 @@
-"""Walking the lineage of an entity: what is read and drawn of it, a column's, its impact, paths."""
+"""Walking the lineage of an entity: reading and drawing its lineage or that of a column, its
+impact, and paths."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from explorer.query.filters import Filter
 
 MOST_HOPS: Final = 20
-"""As far as a drawing goes."""
+"""The maximum number of hops that are drawn."""
 
 _READ_WHOLE: Final = 1_000
 _MOST_READ: Final = 2_000
@@ -62,7 +63,8 @@ Fits = Callable[[Neighbourhood], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class LineageQuery:
-    """What is read: the lineage of an entity or a column, its direction, and number of hops."""
+    """A request for the lineage of an entity or a column, in a direction and over a number of
+    hops."""
 
     urn: Urn
     extent: "Extent" = "BOTH"
@@ -71,7 +73,7 @@ class LineageQuery:
 
     @property
     def sides(self) -> tuple[Flow, ...]:
-        """Return the directions in which it goes."""
+        """Return the directions to follow."""
         return tuple(side for side in SIDES if self.extent in ("BOTH", side))
 
     def widened(self, hops: int) -> "LineageQuery":
@@ -79,7 +81,7 @@ class LineageQuery:
         return replace(self, hops=max(1, min(MOST_HOPS, self.hops + hops)))
 
     def check(self) -> None:
-        """Raise `InvalidInput` for a number of hops that is never drawn."""
+        """Raise `InvalidInput` if the number of hops is not between 1 and `MOST_HOPS`."""
         if not 1 <= self.hops <= MOST_HOPS:
             raise InvalidInput(f"hops must be from 1 to {MOST_HOPS}, not {self.hops}")
 
@@ -87,9 +89,10 @@ class LineageQuery:
 async def read_graph(
     catalog: "AsyncCatalog", query: LineageQuery, limit: int | None = None
 ) -> "nx.DiGraph":
-    """Return the lineage of an entity or a column; its attribute `roots` has where it starts.
+    """Return the lineage of an entity or a column; the graph attribute `roots` lists the nodes
+    where it starts.
 
-    Costs what `read_lineage` and `read_columns` of `explorer.graph.lineage` do.
+    Costs the requests of `read_lineage` or `read_columns` of `explorer.graph.lineage`.
     """
     lineage = await asyncio.to_thread(_load_graphs)
     urn, column, extent, hops = query.urn, query.column, query.extent, query.hops
@@ -110,8 +113,8 @@ def _load_graphs() -> Any:
 async def read_described_graph(
     catalog: "AsyncCatalog", query: LineageQuery, limit: int | None = None
 ) -> "tuple[nx.DiGraph, dict[str, str]]":
-    """Return the graph of `read_graph` with what the catalog says of each node, and the names of
-    owners and domains by URN. One request more for each hundred nodes."""
+    """Return the graph of `read_graph`, with the catalog's details of each node, and the names of
+    owners and domains by URN. One more request for each hundred nodes."""
     graph = await read_graph(catalog, query, limit)
     from explorer.graph.nodes import read_details
 
@@ -137,8 +140,9 @@ async def read_impact(
     filter: "Filter | None" = None,
     with_usage: bool = True,
 ) -> ImpactView:
-    """Return what depends on an entity or a column and matches a filter, with the names of owners
-    and domains: see `find_impact` of `explorer.graph` for the requests and errors."""
+    """Return the impact of an entity or a column: the entities that depend on it and match a
+    filter, with the names of owners and domains. See `find_impact` of `explorer.graph` for the
+    requests and errors."""
     await asyncio.to_thread(_load_graphs)
     from explorer.graph.analysis import find_impact
     from explorer.graph.nodes import matches
@@ -162,8 +166,8 @@ async def read_impact(
 async def read_paths(
     catalog: "AsyncCatalog", source: str | Urn, target: str | Urn, **limits: Any
 ) -> PathsView:
-    """Return all shortest paths between two entities: see `find_paths` of `explorer.graph`, which
-    takes the `limits`. One request more for each hundred entities on them."""
+    """Return all shortest paths between two entities. `limits` are passed to `find_paths` of
+    `explorer.graph`. One more request for each hundred entities on the paths."""
     await asyncio.to_thread(_load_graphs)
     from explorer.graph.analysis import find_paths
     from explorer.graph.nodes import DETAIL_ASPECTS
@@ -178,8 +182,8 @@ async def read_attributes(
 ) -> dict[str, dict[str, Any]]:
     """Return the attributes of each entity; see `explorer.graph.nodes.attributes_of`.
 
-    A column has `column`, its simple path, and the name of its dataset, but no `exists`. Makes one
-    request per 150 entities.
+    A column has its simple path as `column` and the name of its dataset, but no `exists`. One
+    request for each 150 entities.
     """
     from explorer.graph import split_column
     from explorer.graph.nodes import DETAIL_ASPECTS, attributes_of
@@ -200,7 +204,7 @@ async def read_attributes(
 
 
 async def require_entity(catalog: "AsyncCatalog", urn: str | Urn) -> None:
-    """Raise `NotFound` if the catalog does not have the entity, as `missing_entity`. Makes one
+    """Raise the error of `missing_entity` if the catalog does not have the entity. Makes one
     request.
 
     A mistyped URN would otherwise look like an entity without lineage or relationships.
@@ -239,7 +243,7 @@ async def read_nearest(
     with_next_hop: bool = False,
     start: int = 0,
 ) -> LineageListing:
-    """Return lineage to list: at most `limit` nodes, the nearest ones but for `start`, with their
+    """Return lineage to list: the `limit` nearest nodes after the first `start`, with their
     details.
 
     With `with_next_hop` the graph includes one more hop, which is not shown. Nodes that do not
@@ -269,8 +273,8 @@ async def read_nearest(
 
 
 async def read_existing(catalog: "AsyncCatalog", urn: str | Urn, reading: Awaitable[_T]) -> _T:
-    """Return what is read, and raise `NotFound` instead of `UnknownName` if the entity, not only
-    its column, is missing."""
+    """Await a reading and return its result; raise `NotFound` instead of `UnknownName` if the
+    entity itself, not only its column, is missing."""
     try:
         return await reading
     except UnknownName:
@@ -297,7 +301,8 @@ async def read_relationships(
     limit: int | None,
     read_all: bool,
 ) -> RelatedEntities:
-    """Return the relationships with these names, or all; at most `limit` are shown per name.
+    """Return the relationships of an entity with these names, or all; at most `limit` are shown per
+    name.
 
     With `read_all` all are read, and shown unless there is a limit; otherwise the first 10,000 per
     direction are read. Raises `NotFound` if there is no such entity, and `UnknownName` for a
@@ -339,7 +344,7 @@ def check_relationships(names: Sequence[str], registry: "Registry") -> None:
 
 @dataclass(frozen=True, slots=True)
 class ColumnChoices:
-    """The columns of one dataset, to choose one from."""
+    """The columns of one dataset, from which one can be chosen."""
 
     urn: str = ""
     paths: tuple[str, ...] = ()
@@ -347,13 +352,14 @@ class ColumnChoices:
 
 @dataclass(frozen=True, slots=True)
 class LineageState(SessionState):
-    """The lineage as it is walked.
+    """The state of a walk through lineage.
 
-    `full_graph` is everything read, `graph` what of it matches the filter, and `hood` what is drawn
-    of that. `reading` is over while they are those of `query`. `current_node` is the node that the
-    session led to. `further_count` is how many nodes one hop more has, where it was left out for
-    lack of room. `columns` are those that `hood` is drawn with, and what they are. `label_names`
-    are of owners and domains, by URN.
+    `full_graph` is everything read, `graph` the part that matches the filter, and `hood` the part
+    of `graph` that is drawn. `reading` is "over" while these are the result of `query`.
+    `current_node` is the node to which the last action led. `further_count` is the number of nodes
+    with one more hop, if that hop was left out for lack of room. `columns` is the column lineage
+    drawn in `hood`, and `columns_of` describes it in words. `label_names` are the names of owners
+    and domains, by URN.
     """
 
     name: str = ""
@@ -377,12 +383,12 @@ class LineageState(SessionState):
 
     @property
     def is_current(self) -> bool:
-        """Whether what is drawn is what was asked for last."""
+        """Whether the drawing shows the result of the last query."""
         return self.reading == "over"
 
     @property
     def extent(self) -> tuple[str, ...]:
-        """The directions and hops, and how much of what is known is drawn, in words."""
+        """The directions and hops, and how many of the known nodes are drawn, in words."""
         if self.query is None:
             return ()
         words = [f"{side.lower()} {hop_count(self.query.hops)}" for side in self.query.sides]
@@ -394,11 +400,12 @@ class LineageState(SessionState):
 
     @property
     def truncated(self) -> str | None:
-        """Why it is incomplete, in words; None if it is complete up to the hops."""
+        """The reason why the lineage is incomplete, in words; None if it is complete up to the
+        number of hops."""
         return self.full_graph.graph["truncated"] if self.full_graph is not None else None
 
     def attributes_of(self, node: str) -> Mapping[str, Any]:
-        """Return what is known of a node."""
+        """Return the known attributes of a node."""
         for graph in (self.graph, self.full_graph):
             if graph is not None and node in graph:
                 attributes: Mapping[str, Any] = graph.nodes[node]
@@ -408,7 +415,7 @@ class LineageState(SessionState):
         return identity(node)
 
     def name_of(self, node: str) -> str:
-        """Return the name of a node for a sentence."""
+        """Return the name of a node, short enough for a sentence."""
         from explorer.graph.pictures import label
 
         return label(node, self.attributes_of(node), _LONGEST_NAME)
@@ -417,9 +424,9 @@ class LineageState(SessionState):
 class LineageSession(Session[LineageState]):
     """The lineage around an entity, walked by one person.
 
-    By default it has the hops asked for and no more. One that `explores` reads a hop more, so that
-    it can say how many neighbours are left out, and the neighbours of what is looked at; it keeps
-    all that was read, and reads the names of what is drawn alone.
+    By default exactly the requested hops are read. A session that `explores` reads one hop more, to
+    count the neighbours that are left out, and the neighbours of the selected node; it keeps
+    everything that was read, and reads the names of the drawn nodes only.
     """
 
     def __init__(self, catalog: "AsyncCatalog", *, explores: bool = False) -> None:
@@ -435,12 +442,12 @@ class LineageSession(Session[LineageState]):
         self._is_read = False
         self._looked_at = ""
         self._fits: Fits | None = None
-        # A drawing opens with as many hops as fit; hops asked for before are counted from those.
+        # A drawing opens with as many hops as fit; hops requested before are added to those.
         self._more_hops = 0
 
     def begin(self, query: LineageQuery, name: str, fits: Fits | None = None) -> None:
-        """Turn to an entity, of which `read` reads the lineage: with one hop if `fits` is given and
-        says of the drawing with more that it has no room."""
+        """Choose the entity whose lineage `read` then reads. If `fits` is given and returns false
+        for the drawing, only one hop is drawn."""
         query.check()
         self.supersede(_ALL)
         self._fits, self._more_hops, self._filter = fits, 0, None
@@ -461,18 +468,18 @@ class LineageSession(Session[LineageState]):
         self.replace()
 
     def _show_usual(self) -> None:
-        """Have as many nodes drawn as usual."""
+        """Reset the number of nodes to draw to the default."""
         self._expanded.clear()
         self._folded.clear()
         self._most = MAX_DRAWN
 
     def close(self) -> None:
-        """End what is read, and tell nobody of anything any more."""
+        """Cancel reading, and unsubscribe all listeners."""
         super().close()
         self.supersede(_ALL)
 
     def forget_read(self) -> None:
-        """Have `read` read again what was read before."""
+        """Make the next `read` read everything again."""
         self._is_read = False
         self.replace(
             full_graph=self.state.full_graph if self._explores else None, reading="under way"
@@ -480,9 +487,9 @@ class LineageSession(Session[LineageState]):
 
     @action("Read the lineage, and draw it", supersedes=_DRAWING)
     async def read(self) -> None:
-        """Read what is not known of the query, and draw it: one request per direction, and in a
-        graph of up to a thousand nodes one per hundred nodes; in a larger one only what is drawn is
-        read further."""
+        """Read the missing part of the query's lineage, and draw it. One request per direction, and
+        one per hundred nodes; in a graph of more than a thousand nodes, details are read only for
+        the nodes drawn."""
         try:
             await self._draw()
             fits, query = self._fits, self.state.query
@@ -502,13 +509,13 @@ class LineageSession(Session[LineageState]):
 
     @action("Draw it again", supersedes=("draw",))
     async def draw(self) -> None:
-        """Draw what was read as it is to be shown now; reads names that are not known."""
+        """Draw the lineage again with the present settings; reads missing names."""
         await self._draw()
         self.replace(reading="over")
 
     @action("Read another extent, number of hops, or column", in_turn=False)
     async def ask(self, query: LineageQuery) -> None:
-        """Read another extent, number of hops, or column."""
+        """Read the lineage for another extent, number of hops, or column."""
         query.check()
         if query != self.state.query or self.state.reading == "failed":
             self.replace(query=query, further_count=0)
@@ -517,19 +524,20 @@ class LineageSession(Session[LineageState]):
 
     @action("Show one direction, or both", in_turn=False)
     async def turn(self, extent: "Extent") -> None:
-        """Read one direction, or both."""
+        """Read the lineage in one direction, or in both."""
         if self.state.query is not None:
             await self.ask(replace(self.state.query, extent=extent))
 
     @action("Show so many hops", in_turn=False)
     async def reach(self, hops: int) -> None:
-        """Read this number of hops."""
+        """Read the lineage over this number of hops."""
         if self.state.query is not None:
             await self.ask(replace(self.state.query, hops=hops))
 
     @action("Show more or fewer hops", in_turn=False)
     async def widen(self, hops: int) -> None:
-        """Read more hops, counted from those drawn or about to be drawn."""
+        """Read `hops` more hops than are drawn or about to be drawn; a negative number reads
+        fewer."""
         if self._fits is not None:
             self._more_hops += hops
         elif self.state.query is not None:
@@ -544,7 +552,7 @@ class LineageSession(Session[LineageState]):
 
     @action("Draw the lineage around the entity before", in_turn=False)
     async def go_back(self) -> None:
-        """Turn to the entity that it was drawn around before."""
+        """Read the lineage around the previous entity."""
         if self.state.back:
             await self._read_around(self.state.back[-1], self.state.back[:-1])
 
@@ -565,7 +573,7 @@ class LineageSession(Session[LineageState]):
 
     @action("Draw a graph that was read before")
     async def take(self, graph: "nx.DiGraph") -> None:
-        """Draw the lineage of the query out of a graph of it that was read before."""
+        """Draw lineage from a graph that was already read for the query."""
         nodes = graph.nodes.data("description")
         self._detailed.update(node for node, text in nodes if text is not None)
         known_graph = self._absorb(graph, graph.graph["direction"], graph.graph["hops"])
@@ -603,7 +611,7 @@ class LineageSession(Session[LineageState]):
 
     @action("Hide what is connected only through an entity")
     async def fold(self, node: str, side: Flow) -> None:
-        """Leave out what is connected only through a node on one side."""
+        """Leave out the nodes that are connected only through a node on one side."""
         self._folded.add((node, side))
         self._expanded.pop((node, side), None)
         await self._draw()
@@ -612,7 +620,7 @@ class LineageSession(Session[LineageState]):
 
     @action("Look at an entity", supersedes=("look_at",))
     async def look_at(self, node: str) -> None:
-        """Read the neighbours of the node that is looked at, so that they can be counted."""
+        """Select a node, and read its neighbours, so that they can be counted."""
         self._looked_at = node
         query, known_graph = self.state.query, self.state.full_graph
         if (
@@ -627,31 +635,34 @@ class LineageSession(Session[LineageState]):
 
     @action("Draw more of what was read", in_turn=False)
     async def draw_more(self) -> None:
-        """Raise the number of nodes that are drawn."""
+        """Draw more nodes."""
         self._most += MAX_DRAWN
         await self.draw()
 
     def check_filter(self, text: str) -> "Filter | None":
-        """Return the filter in a text, if there is one. Raises `InvalidInput` for a wrong one."""
+        """Parse a filter; return None for an empty text. Raises `InvalidInput` if the filter is
+        invalid."""
         return read_filter(text, load_registry(), strict=False) if text else None
 
     @action("Draw only what matches a filter", in_turn=False)
     async def narrow(self, text: str) -> None:
-        """Draw only what matches a filter; all again if it is empty."""
+        """Draw only the nodes that match a filter; with an empty text, all nodes."""
         self._filter = self.check_filter(text)
         self.replace(filter=text)
         await self.draw()
 
     @action("Step over types and platforms", in_turn=False)
     async def leave_out(self, without: Mapping[str, Iterable[str]]) -> None:
-        """Step over entities by `type` and `platform`, each a list of the words on the boxes."""
+        """Leave out entities by `type` and `platform`, and connect their neighbours directly. The
+        values are lists of the words in the drawn boxes."""
         pairs = ((name, word) for name in FACETS for word in without.get(name, ()))
         self.replace(without=frozenset(pairs))
         await self.draw()
 
     @action("Read the lineage of a column", in_turn=False)
     async def follow(self, column: str | None) -> None:
-        """Read the lineage of a column in place of that of its table; None returns to that."""
+        """Read the lineage of a column in place of that of its table; None returns to the
+        table's."""
         query = self.state.query
         if query is None:
             return
@@ -661,7 +672,7 @@ class LineageSession(Session[LineageState]):
 
     @action("Draw the columns that a column is made from and feeds", supersedes=_COLUMNS)
     async def follow_column(self, urn: Urn, column: str) -> None:
-        """Draw the lineage of a column in the boxes of the tables."""
+        """Draw the lineage of a column inside the boxes of the tables."""
         query, known_graph = self.state.query, self.state.full_graph
         if query is None:
             return
@@ -675,7 +686,7 @@ class LineageSession(Session[LineageState]):
 
     @action("Draw the columns that flow along an edge", supersedes=_COLUMNS)
     async def follow_edge(self, source: str, target: str) -> None:
-        """Draw which columns flow along an edge: one request."""
+        """Draw the columns whose data flows along an edge. One request."""
         hood = self.state.hood
         if hood is None or not hood.graph.has_edge(source, target):
             return
@@ -695,12 +706,12 @@ class LineageSession(Session[LineageState]):
 
     @action("Draw only tables", supersedes=_COLUMNS)
     async def forget_columns(self) -> None:
-        """Draw no columns any more."""
+        """Stop drawing columns."""
         self.replace(columns=None, columns_of="", choices=ColumnChoices())
 
     @action("Offer the columns of a dataset", supersedes=("offer_columns",))
     async def offer_columns(self, urn: Urn) -> None:
-        """Read the columns of a dataset in the order of its schema: one request."""
+        """Read the columns of a dataset, in schema order, into `choices`. One request."""
         name = self.state.name_of(str(urn))
         reading = self.catalog.entities([urn], ("schemaMetadata",))
         entity = (await self.work(f"reading the columns of {name}", reading)).get(urn)
@@ -713,7 +724,7 @@ class LineageSession(Session[LineageState]):
     @action("Show the paths between two entities", supersedes=("show_paths", "draw"))
     async def show_paths(self, source: str, node: LineageNode, between: str) -> None:
         """Draw all shortest paths from one node to another; `between` names the ends in a sentence.
-        Those between columns go as far as the lineage that was read."""
+        Paths between columns are searched only in the lineage that was read."""
         query, known_graph = self.state.query, self.state.full_graph
         if query is None or known_graph is None:
             return
@@ -732,7 +743,7 @@ class LineageSession(Session[LineageState]):
 
     @action("Draw no paths any more", in_turn=False)
     async def forget_paths(self) -> None:
-        """Draw no paths any more."""
+        """Stop drawing paths."""
         self.replace(path_edges=frozenset())
         await self.draw()
 
@@ -740,7 +751,7 @@ class LineageSession(Session[LineageState]):
         "List what depends on an entity or a column", in_turn=False, supersedes=("list_impact",)
     )
     async def list_impact(self, urn: Urn, column: str | None, name: str) -> None:
-        """Read what depends on an entity or a column."""
+        """Read the impact of an entity or a column into `impact`."""
         self.replace(impact=None)
         self.replace(impact=await read_impact(self.catalog, urn, column, name=name))
 
@@ -751,7 +762,7 @@ class LineageSession(Session[LineageState]):
         if known_graph is None or not self._is_read:
             known_graph = await self._read_known(query)
         if self._filter is not None:
-            # A filter asks for owners, tags and texts of everything.
+            # A filter may test owners, tags and texts, so the details of all nodes are needed.
             known_graph = await self._read_details(known_graph, known_graph)
         await self._choose(known_graph, query, further)
         hood = self.state.hood
@@ -802,8 +813,9 @@ class LineageSession(Session[LineageState]):
         return (node, side) in self._read_sides
 
     def _absorb(self, graph: "nx.DiGraph", extent: "Extent", hops: int) -> "nx.DiGraph":
-        """Return what is known after a graph was read up to `hops` from its root. Graphs of those
-        who explore are never changed, so that any thread can read one."""
+        """Return the known lineage, extended by a graph that was read up to `hops` from its root;
+        without exploring, the graph alone. When exploring, known graphs are copied rather than
+        changed, so that any thread can read one."""
         query, known_graph = self.state.query, self.state.full_graph
         if not self._explores or query is None:
             self._detailed.clear()
@@ -831,7 +843,8 @@ class LineageSession(Session[LineageState]):
         return [node for node in nodes if node in known and node not in self._detailed]
 
     async def _read_details(self, known_graph: "nx.DiGraph", nodes: Iterable[str]) -> "nx.DiGraph":
-        """Read the names and states of the nodes that lack them; return the graph with them."""
+        """Return the graph with the names and states of the nodes, after reading those that are
+        missing."""
         from explorer.graph.nodes import read_details
 
         lacking, query = self._lacking(known_graph, nodes), self.state.query
@@ -854,7 +867,7 @@ class LineageSession(Session[LineageState]):
         return known_graph
 
     async def _choose(self, known: "nx.DiGraph", query: LineageQuery, further: int) -> None:
-        """Show what of the lineage known is to be drawn."""
+        """Filter the known lineage and choose the nodes to draw; put both into the state."""
         roots = known.graph["roots"]
         if self._explores:
             widened = self._most > MAX_DRAWN
@@ -865,7 +878,7 @@ class LineageSession(Session[LineageState]):
         else:
             limits = {"wanted": {node for edge in self.state.path_edges for node in edge}}
 
-        # Those of this moment: a key may come meanwhile.
+        # Copied, because a key press may change them meanwhile.
         expanded, folded = dict(self._expanded), frozenset(self._folded)
 
         def choose() -> "tuple[nx.DiGraph, Neighbourhood]":
@@ -888,7 +901,8 @@ class LineageSession(Session[LineageState]):
 
 
 def _measure(graph: "nx.DiGraph", root: str) -> None:
-    """Set how far each node is from the root; a node neither above nor below has no `hops`."""
+    """Set `hops` of each node to its distance from the root; a node that is neither upstream nor
+    downstream has no `hops`."""
     import networkx as nx
 
     if root not in graph:
@@ -905,8 +919,8 @@ def _measure(graph: "nx.DiGraph", root: str) -> None:
 def _filter_graph(
     known: "nx.DiGraph", by: "Filter | None", along: Collection[Edge], names: Mapping[str, str]
 ) -> "nx.DiGraph":
-    """Return the nodes that match a filter, connected across those that do not, with the roots and
-    the paths shown in any case."""
+    """Return the nodes that match a filter, connected across those that do not; the roots and the
+    edges of the shown paths are always included."""
     from explorer.graph.nodes import contracted, identity, matches
 
     graph = known
@@ -938,7 +952,7 @@ def _paths_in(known: "nx.DiGraph", source: str, target: str) -> "Paths":
 
 
 def _describe_paths(paths: "Paths", between: str, name: str) -> str:
-    """Return how many paths there are, how long they are, and what was not searched."""
+    """Return a sentence with the number and length of the paths, and what was not searched."""
     cut = f"; {paths.truncated}" if paths.truncated else ""
     if paths.hops is None:
         return f"No lineage path leads {between} {name}{cut}."

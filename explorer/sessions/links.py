@@ -1,4 +1,4 @@
-"""The links of an entity to documents: added, changed, removed and brought back."""
+"""Adding, changing, removing and restoring the documentation links of an entity."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LinkState(ListState[Link]):
-    """The links as they were read last, in their order. `removed` are those that were removed and
-    can be brought back, the last one last; `is_changed` once anything was written."""
+    """The links as last read, in order. `removed` are the removed links that can be restored, the
+    last one last; `is_changed` is true once anything was written."""
 
     removed: tuple[Link, ...] = ()
     is_changed: bool = False
 
 
 class LinkSession(ListSession[LinkState]):
-    """The links of one entity. Where they were read, a change is made only of the links that were
-    seen; `links` are those of an entity that was read."""
+    """The links of one entity. If they were read, a change fails when the server holds other links
+    by then. `links` are links that the caller has already read."""
 
     READING = "reading the links …"
     NONE = "No links yet."
@@ -49,7 +49,7 @@ class LinkSession(ListSession[LinkState]):
         self._list(await self.catalog.links(self.urn))
 
     def key_of(self, row: Link) -> tuple[str, str]:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.url, row.description
 
     @action("Add a link")
@@ -85,7 +85,7 @@ class LinkSession(ListSession[LinkState]):
         )
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible; empty if it is."""
+        """Return why an action is not possible; empty if it is possible."""
         if name == "read":
             return ""
         if self.catalog.read_only and not is_planning():
@@ -95,7 +95,7 @@ class LinkSession(ListSession[LinkState]):
         return "No link was removed." if name == "restore" and not self.state.removed else ""
 
     def _list(self, links: tuple[Link, ...], **changes: Any) -> None:
-        """List links; `_seen` has them in the form of an edit."""
+        """List links, and set `_seen` to them in the form of an edit's value."""
         self._seen = tuple(f"{link.url} {link.description}" for link in links)
         self.put(links, rows=links, **changes)
 
@@ -103,7 +103,7 @@ class LinkSession(ListSession[LinkState]):
         return await self.catalog.add_link(self.urn, url, label, instead_of=self._seen)
 
     async def _change(self, link: Link, url: str, label: str) -> "Edit":
-        # First the new one, so that an interruption loses none.
+        # The new link is added first, so that an interruption loses neither.
         added = await self._add(url, label)
         links = added.after if isinstance(added.after, tuple) else ()
         try:
@@ -111,7 +111,7 @@ class LinkSession(ListSession[LinkState]):
                 self.urn, link.url, link.description, instead_of=links
             )
         except NotFound:
-            # A server may have put the new one in the place of another to the same address.
+            # The server may have replaced a link to the same address by the new one.
             return added
 
     async def _write(
@@ -120,8 +120,9 @@ class LinkSession(ListSession[LinkState]):
         sentence: str,
         removed: tuple[Link, ...] | None = None,
     ) -> "Edit":
-        """Write, and read the links again where they were read. `removed` is what can be brought
-        back then; None for what there is."""
+        """Await a write, set the message to `sentence`, and read the links again if they were read
+        before. `removed` becomes the list of links that can be restored; None leaves it
+        unchanged."""
         try:
             self.check("add")
             with one_save():

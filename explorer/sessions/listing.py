@@ -1,4 +1,5 @@
-"""What all lists with a detail beside them do: they are read, narrowed, and looked through."""
+"""The base of lists with details beside them: they are read, filtered by words, and looked
+through."""
 
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
@@ -20,11 +21,11 @@ _PAUSE_SECONDS: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ListState(SessionState, Generic[RowT]):
-    """What a list shows: `rows` are all that were read, `listed` those that are shown of them, and
-    `cursor` is the place of the one looked at.
+    """The state of a list: `rows` are all rows that were read, `listed` those that are shown, and
+    `cursor` is the position of the selected one.
 
-    `instead` is said in place of rows: what is being read while it `is_reading`, else why there are
-    none. `failure` is why they could not be read.
+    `instead` is the text shown in place of rows: while `is_reading` what is being read, else why
+    there are none. `failure` is the error if they could not be read.
     """
 
     rows: Sequence[RowT] = ()
@@ -36,7 +37,7 @@ class ListState(SessionState, Generic[RowT]):
 
     @property
     def current(self) -> RowT | None:
-        """The row looked at."""
+        """The selected row; None if the list is empty."""
         return self.listed[self.cursor] if self.cursor < len(self.listed) else None
 
 
@@ -44,18 +45,19 @@ ListStateT = TypeVar("ListStateT", bound=ListState[Any])
 
 
 class ListSession(Session[ListStateT], Generic[ListStateT]):
-    """A list. What is looked at stays so while it is listed, however the rows around it change.
+    """A list. The selected row stays selected as long as it is listed, however the rows around it
+    change.
 
-    A subclass reads rows and lists them with `put` (`read_rows`), and says what tells a row from
-    the others (`key_of`). `at` is the key of the row that is looked at first.
+    A subclass defines `read_rows`, which reads rows and lists them with `put`, and `key_of`, which
+    identifies a row. `at` is the key of the row selected first.
     """
 
     READING: ClassVar[str]
-    """What is said while the rows are read."""
+    """The text shown while the rows are read."""
     NONE: ClassVar[str] = ""
-    """What is said where there are no rows."""
+    """The text shown if there are no rows."""
     NO_MATCH: ClassVar[str] = ""
-    """What is said where none of them matches."""
+    """The text shown if no row matches."""
 
     def __init__(
         self, catalog: AsyncCatalog | None, state: ListStateT, at: Hashable = None
@@ -68,16 +70,16 @@ class ListSession(Session[ListStateT], Generic[ListStateT]):
         raise NotImplementedError
 
     def key_of(self, row: Any) -> Hashable:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         raise NotImplementedError
 
     def why_none(self, state: ListStateT) -> str:
-        """Return what is said where no row is listed."""
+        """Return the text shown in place of an empty list."""
         return self.NO_MATCH if state.rows else self.NONE
 
     @action("Read the list again", in_turn=False, supersedes=("read",))
     async def read(self) -> None:
-        """Read and list the rows. If that fails, what was listed stays."""
+        """Read and list the rows. If reading fails, the listed rows stay."""
         self.replace(failure=None, is_reading=True, instead=self.READING)
         try:
             await self.read_rows()
@@ -86,19 +88,19 @@ class ListSession(Session[ListStateT], Generic[ListStateT]):
             raise
 
     def look_at(self, at: int) -> None:
-        """Look at the row at a place of the list."""
+        """Select the row at a position of the list."""
         if at < len(self.state.listed):
             self._key = self.key_of(self.state.listed[at])
         if at != self.state.cursor:
             self.replace(cursor=at)
 
     def look_for(self, key: Hashable) -> None:
-        """Look at the row with a key, if it is listed."""
+        """Select the row with a key, if it is listed."""
         self.look_at(self._place(self.state.listed, key, self.state.cursor))
 
     def put(self, listed: Sequence[Any], **changes: Any) -> None:
-        """List rows, and replace other fields of the state. The same row is looked at; where it is
-        not listed any more, the one at its place, or at the place `at`."""
+        """List rows, and replace other fields of the state. The same row stays selected; if it is
+        no longer listed, the row at its position is selected."""
         state = replace(self.state, **{"is_reading": False, **changes})
         at = self._place(listed, self._key, max(min(state.cursor, len(listed) - 1), 0))
         if listed:
@@ -117,13 +119,13 @@ class ListSession(Session[ListStateT], Generic[ListStateT]):
         return next(places, otherwise)
 
     def wait(self, sentence: str) -> None:
-        """Say what the rows are waited for."""
+        """Show a sentence in place of the rows, as long as there are none."""
         if not self.state.listed:
             self.replace(instead=sentence)
 
     def tell_read(self, verb: str) -> Callable[[int, int], None]:
-        """Return a function that says how many datasets of how many were read, while there are no
-        rows."""
+        """Return a callback for progress, which shows how many of the tables were read, as long as
+        there are no rows. `verb` begins the text."""
 
         def tell(done: int, total: int) -> None:
             if done < total:
@@ -134,7 +136,7 @@ class ListSession(Session[ListStateT], Generic[ListStateT]):
 
 @dataclass(frozen=True, slots=True)
 class NarrowedState(ListState[RowT]):
-    """A list of which those rows are shown that match the `words`."""
+    """The state of a list that shows only the rows that match `words`."""
 
     words: str = ""
 
@@ -143,15 +145,17 @@ NarrowedStateT = TypeVar("NarrowedStateT", bound=NarrowedState[Any])
 
 
 class NarrowedSession(ListSession[NarrowedStateT], Generic[NarrowedStateT]):
-    """A list that is narrowed by words; `select` returns the rows that match them."""
+    """A list that is filtered by words. A subclass defines `select`, which returns the rows that
+    match."""
 
     def __init__(self, catalog: AsyncCatalog, state: NarrowedStateT, at: Hashable = None) -> None:
         super().__init__(catalog, state, at)
-        # The last listing is for the words typed last.
+        # Listings are made one at a time, so that the last one is for the words typed last.
         self._listing = asyncio.Lock()
 
     def select(self, state: NarrowedStateT) -> Sequence[Any]:
-        """Return the rows that match the words. May take long: it is called in a thread."""
+        """Return the rows that match the words of the state. May take long: it is called in a
+        thread."""
         raise NotImplementedError
 
     @action("List only what has these words", in_turn=False, supersedes=("narrow",))
@@ -162,13 +166,13 @@ class NarrowedSession(ListSession[NarrowedStateT], Generic[NarrowedStateT]):
         await self.list_again()
 
     async def list_again(self) -> None:
-        """List the rows that match. What is read for the first time is listed once it is read."""
+        """List the rows that match. Does nothing before the first rows were read."""
         if self.state.rows:
             await self.show(cursor=0)
 
     async def show(self, **changes: Any) -> None:
-        """Replace fields of the state, and list the rows that match, after the listing that is
-        under way."""
+        """Replace fields of the state, and list the rows that match. Waits for a listing in
+        progress."""
         async with self._listing:
             listed = await asyncio.to_thread(self.select, replace(self.state, **changes))
             self.put(listed, **changes)
@@ -176,8 +180,8 @@ class NarrowedSession(ListSession[NarrowedStateT], Generic[NarrowedStateT]):
 
 @dataclass(frozen=True, slots=True)
 class DatasetQuestion:
-    """The datasets to show: those that match a search text, or with `is_mine` those among them that
-    the user owns. `title` is shown instead of the text."""
+    """A choice of datasets: those that match a search text, or with `is_mine` those among them that
+    the user owns. `title` is shown in place of the text."""
 
     text: str = ""
     is_mine: bool = False
@@ -189,8 +193,8 @@ class DatasetQuestion:
         return " · ".join(filter(None, (self.title or self.text, owned)))
 
     async def read(self, catalog: AsyncCatalog) -> tuple[str, Filter]:
-        """Return the words and the filter to search for. Raises `InvalidInput` for a filter that is
-        none, and if the server does not report who the user is."""
+        """Return the words and the filter to search for. Raises `InvalidInput` for an invalid
+        filter, and if the server does not report who the user is."""
         try:
             query = SearchText.split(self.text, guide_to(catalog.registry))
             filter = query.filter(catalog.registry)
@@ -211,7 +215,7 @@ EVERYTHING: Final = DatasetQuestion()
 
 @dataclass(frozen=True, slots=True)
 class DatasetState(ListState[RowT]):
-    """A list about the datasets of a question."""
+    """The state of a list about the datasets chosen by `question`."""
 
     question: DatasetQuestion = EVERYTHING
 
@@ -220,11 +224,12 @@ DatasetStateT = TypeVar("DatasetStateT", bound=DatasetState[Any])
 
 
 class DatasetSession(ListSession[DatasetStateT], Generic[DatasetStateT]):
-    """A list about datasets. It is empty while it is read: its counts are not of what it was."""
+    """A list about chosen datasets. It is empty while it is read, because old counts would be
+    wrong."""
 
     @action("List other datasets", in_turn=False, supersedes=("ask",))
     async def ask(self, question: DatasetQuestion) -> None:
-        """Read the list of another question."""
+        """Read the list for another choice of datasets."""
         self._key = None
         self.put((), question=question, cursor=0, is_reading=True)
         await self.read()

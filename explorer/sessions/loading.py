@@ -1,5 +1,5 @@
-"""Metadata of files is loaded batch by batch, with a count of what was written and what was
-rejected; and what a run loaded is taken out again."""
+"""Loading metadata from files, batch by batch, with counts of written and rejected changes; and
+removing what a run loaded."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ _MOST_REFUSALS: Final = 10_000
 class Rejection:
     """A change that was rejected, with the reason.
 
-    `number` is its position in the file, from 1: that of the `record`, if the record cannot be
-    read, or that of the `change`, since a record can have several.
+    `number` is a position in the file, from 1: that of the `record`, if the record cannot be read,
+    or that of the `change`, because a record can have several.
     """
 
     source: str
@@ -34,7 +34,8 @@ class Rejection:
     aspect: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return `file`, `record` or `change`, `urn`, `aspect` and `reason`, as far as known."""
+        """Return a JSON object with `file`, `record` or `change`, `urn`, `aspect` and `reason`, as
+        far as known."""
         place = {self.unit: self.number} if self.unit else {}
         subject = {"urn": self.urn, "aspect": self.aspect}
         fields = {key: value for key, value in subject.items() if value is not None}
@@ -43,9 +44,9 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class LoadState(SessionState):
-    """What was written of a source so far, and what was `refused`, of which `refusals` are the
-    first 10,000. `unanswered` counts changes that were sent without a response, and may have been
-    written or not; `resumed_at` the records that an earlier load sent."""
+    """The numbers of changes of a source that were written so far, and that were `refused`, of
+    which `refusals` holds the first 10,000. `unanswered` counts changes that were sent without a
+    response and may have been written; `resumed_at` the records that an earlier load sent."""
 
     aspects: int = 0
     unanswered: int = 0
@@ -88,8 +89,8 @@ class LoadSession(Session[LoadState]):
     @action("Load changes, and count those that are rejected")
     async def send(self, batch: Iterable[tuple[int, Proposal | Refused]]) -> None:
         """Write changes, each with its number in the source; one request for each one or two
-        hundred. Errors that concern all changes are raised; the state then has what is known to be
-        written."""
+        hundred. Errors that concern all changes are raised; the state then counts the changes known
+        to be written."""
         self.check("send")
         proposals: list[tuple[int, Proposal]] = []
         for number, change in batch:
@@ -112,17 +113,17 @@ class LoadSession(Session[LoadState]):
 
     @action("Say what a run loaded that is still there", in_turn=False)
     async def plan_removal(self, run_id: str) -> "Rollback":
-        """Return what `remove` takes out; see `Catalog.roll_back`."""
+        """Return how much `remove` would remove; see `Catalog.roll_back`."""
         return await self.catalog.roll_back(run_id, dry_run=True)
 
     @action("Take out what a run loaded")
     async def remove(self, run_id: str) -> "Rollback":
-        """Take out what a run loaded, and return how much it was; see `Catalog.roll_back`."""
+        """Remove what a run loaded, and return how much it was; see `Catalog.roll_back`."""
         self.check("remove")
         return await self.catalog.roll_back(run_id)
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible; empty if it is."""
+        """Return why an action is not possible; empty if it is possible."""
         return READ_ONLY if self.catalog.read_only and name != "plan_removal" else ""
 
     def _count(

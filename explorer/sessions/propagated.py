@@ -1,5 +1,5 @@
 """Texts that were propagated to columns: the source of each, and whether it still has that text.
-They are refreshed, pinned and taken back."""
+They can be refreshed, pinned and removed."""
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ class PropagatedState(NarrowedState[PropagatedText]):
 
     @property
     def outdated(self) -> list[PropagatedText]:
-        """Those listed of which the source has another text now."""
+        """The listed texts whose source has another text now."""
         return [text for text in self.listed if text.state == "outdated"]
 
 
 class PropagatedSession(NarrowedSession[PropagatedState]):
-    """The propagated texts, by table and column: all, or those of a choice as `read_propagated`
-    takes it."""
+    """The propagated texts, by table and column: all, or those that the arguments select; see
+    `read_propagated`."""
 
     READING = "reading the propagated texts …"
     NONE = "No propagated texts."
@@ -46,7 +46,7 @@ class PropagatedSession(NarrowedSession[PropagatedState]):
         await self.show(rows=await self.work("reading the texts", reading))
 
     def key_of(self, row: PropagatedText) -> Hashable:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.key
 
     def select(self, state: PropagatedState) -> Sequence[PropagatedText]:
@@ -65,7 +65,7 @@ class PropagatedSession(NarrowedSession[PropagatedState]):
     async def refresh(
         self, texts: Sequence[PropagatedText], *, dry_run: bool = False
     ) -> PropagatedOutcome:
-        """Write the current texts of their sources to columns; those that are not outdated stay."""
+        """Replace outdated texts by the current texts of their sources; other texts stay."""
         by = str(await self.catalog.me() or "")
         refresh = partial(self._steward.refresh_propagated, texts, by=by, dry_run=dry_run)
         return await self._write("refreshed", refresh, dry_run=dry_run)
@@ -74,12 +74,12 @@ class PropagatedSession(NarrowedSession[PropagatedState]):
     async def take_back(
         self, texts: Sequence[PropagatedText], *, dry_run: bool = False
     ) -> PropagatedOutcome:
-        """Take back texts. Those that people wrote since are kept."""
+        """Remove propagated texts from columns. Texts that people have written since are kept."""
         take_back = partial(self._steward.take_back_propagated, texts, dry_run=dry_run)
         return await self._write("taken back", take_back, dry_run=dry_run)
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         state = self.state
         if name == "refresh" and not state.outdated:
             return "No text that is listed is outdated."

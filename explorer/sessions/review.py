@@ -1,4 +1,4 @@
-"""The review of a staged changeset, and the changesets there are to review."""
+"""The review of a staged changeset."""
 
 import asyncio
 from collections import Counter
@@ -39,25 +39,26 @@ if TYPE_CHECKING:
 
 Decision = Literal["open", "accepted", "refused"]
 Sync = Literal["local", "sent", "unsent", "unreached"]
-"""Where the decisions are: in the file alone, on the server too, some not yet, or some not because
-the server was not reached."""
+"""Where the decisions are stored: in the file alone, on the server too, not all on the server yet,
+or not all because the server could not be reached."""
 
 UNDER_WAY: Final = "The changes are being written; wait until that is done."
 OWN_TEXT: Final = "Your edited text for this change is not decided yet."
 ALL_DECIDED: Final = "Everything is decided; the accepted changes can be written."
 _DECIDES: Final = {"accept", "refuse", "reopen", "edit", "accept_all", "refuse_all"}
 _WRITES: Final = _DECIDES | {"write", "import_here"}
-# Before a server that was not reached is asked again.
+# The pause before another request to a server that was not reached.
 _RETRY_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewState(SessionState):
-    """What a review shows.
+    """The state of a review.
 
-    `number` is that of the edit looked at; 0 for an empty changeset. `drafts` are the numbers of
-    the undecided edits with a typed text. `foreign` is how a changeset of another catalog is
-    marked and `why_foreign` how that is known, else empty. `outcome` is that of the last write.
+    `number` is the number of the selected edit, 0 for an empty changeset. `drafts` are the numbers
+    of the undecided edits with a typed text. `foreign` is the mark of a changeset of another
+    catalog, and `why_foreign` the reason for it; both are else empty. `outcome` is that of the last
+    write.
     """
 
     items: tuple[ReviewItem, ...] = ()
@@ -72,7 +73,7 @@ class ReviewState(SessionState):
 
     @property
     def item(self) -> ReviewItem | None:
-        """The edit looked at."""
+        """The selected edit; None for an empty changeset."""
         return next((item for item in self.items if item.number == self.number), None)
 
     @property
@@ -84,13 +85,14 @@ class ReviewState(SessionState):
 class ReviewSession(Session[ReviewState]):
     """The review of a staged changeset: edits are accepted, changed or refused, then written.
 
-    Each decision is in the changeset's file at once. Those of a changeset that the server keeps are
-    sent in the background, where those of colleagues are received too.
+    Each decision is written to the changeset's file at once. If the changeset is stored on the
+    server too, decisions are exchanged with it in the background, including those of colleagues.
     """
 
     def __init__(self, catalog: "AsyncCatalog", changeset: StagedChangeset) -> None:
         self._user = ""
-        # What tells the server that keeps it from others; empty for one that is in its file alone.
+        # The key of the server that stores the changeset; empty for a changeset that is only in its
+        # file.
         self._server = ""
         self._is_sync_due = self._is_unreached = False
         self._exchanging = asyncio.Lock()
@@ -103,15 +105,18 @@ class ReviewSession(Session[ReviewState]):
         self._drafts = Drafts.of_changeset(changeset.id)
 
     def _first(self) -> int:
-        """Return the number of the first undecided edit, or else of the first."""
+        """Return the number of the first undecided edit, or else of the first edit; 0 if there is
+        none."""
         first = self.changeset.next_open() or next(iter(self.changeset.items), None)
         return first.number if first is not None else 0
 
     async def open(self) -> None:
-        """Find out who decides, whether the changeset is of this catalog and what colleagues
-        decided, and make edits undecided again that were undone since.
+        """Prepare the review: find out who the user is and whether the changeset belongs to this
+        catalog, receive the decisions of colleagues, and make edits that were undone since
+        undecided again.
 
-        A file is reviewed also where the server is not reached. Raises as `reopen_undone`.
+        A changeset in a file can be reviewed even if the server cannot be reached. Raises as
+        `reopen_undone`.
         """
         with suppress(Unreachable):
             await self._meet_catalog()
@@ -134,7 +139,8 @@ class ReviewSession(Session[ReviewState]):
         self._user = str(await catalog.me() or "")
 
     async def read_drafts(self) -> None:
-        """Find the typed texts of undecided edits that no other running program edits."""
+        """Read the typed texts of undecided edits, except those that another running program
+        edits."""
         self._texts = await asyncio.to_thread(self._read_texts)
         self._show()
 
@@ -142,7 +148,7 @@ class ReviewSession(Session[ReviewState]):
         return {(d.draft.urn, d.draft.path): d.draft.text for d in reversed(self._drafts.free())}
 
     def look_at(self, number: int) -> None:
-        """Show an edit."""
+        """Select an edit."""
         if number != self.state.number:
             self.replace(number=number)
 
@@ -153,7 +159,8 @@ class ReviewSession(Session[ReviewState]):
         return draft.text if draft is not None else None
 
     async def type(self, number: int, text: str) -> None:
-        """Keep the typed text of an edit on disk; the text of the edit itself discards it."""
+        """Store the typed text of an edit on disk; if it equals the text of the edit, delete the
+        stored one."""
         edit = self.changeset.item(number).edit
         if text == edit.text:
             await self.discard_draft(number)
@@ -181,10 +188,11 @@ class ReviewSession(Session[ReviewState]):
 
     @action("Accept the change, and go to the next undecided one")
     async def accept(self, seen: ReviewItem, text: str | None = None) -> None:
-        """Accept an edit as it was seen, with another text if one is given, and go on.
+        """Accept an edit as it was seen, or with another text, and select the next undecided edit.
 
-        That confirms having seen what somebody else wrote meanwhile. Raises `InvalidInput` if it is
-        not as it was seen, or has a typed text that is not given.
+        This also confirms a value that somebody else wrote meanwhile and that `seen` shows. Raises
+        `InvalidInput` if the edit is no longer as it was seen, or has a typed text and `text` is
+        not given.
         """
         self._check_item("accept", seen)
         if text is None and seen.number in self.state.drafts:
@@ -194,21 +202,22 @@ class ReviewSession(Session[ReviewState]):
 
     @action("Refuse the change, and go to the next undecided one")
     async def refuse(self, seen: ReviewItem) -> None:
-        """Refuse an edit as it was seen, and go on. Raises `InvalidInput` if it is not."""
+        """Refuse an edit, and select the next undecided one. Raises `InvalidInput` if the edit is
+        no longer as it was seen."""
         self._check_item("refuse", seen)
         await self._decide(seen, "refused")
         self._go_on(seen.number)
 
     @action("Take the decision back")
     async def reopen(self, seen: ReviewItem) -> None:
-        """Make an edit undecided. Raises `InvalidInput` if it is not as it was seen."""
+        """Make an edit undecided. Raises `InvalidInput` if it is no longer as it was seen."""
         self._check_item("reopen", seen)
         await self._decide(seen, "open")
 
     @action("Change the text, undecided")
     async def leave(self, seen: ReviewItem, text: str) -> None:
-        """Give an edit another text, undecided. Raises `InvalidInput` if it is not as it was
-        seen."""
+        """Give an edit another text, and leave it undecided. Raises `InvalidInput` if it is no
+        longer as it was seen."""
         self._check_item("edit", seen)
         await self._decide(seen, "open", text)
         self._go_on(seen.number)
@@ -218,7 +227,7 @@ class ReviewSession(Session[ReviewState]):
             await self._record(seen, state, text)
         except CatalogError:
             if text is not None:
-                # It is in no file of a changeset, so it stays where drafts are.
+                # The text is not in the changeset's file, so it is kept as a draft.
                 await self._keep_draft(seen.edit, text)
             raise
         if text is not None:
@@ -247,8 +256,8 @@ class ReviewSession(Session[ReviewState]):
 
     @action("Accept all undecided changes")
     async def accept_all(self, seen: int) -> int:
-        """Accept all undecided edits, and return their number, which is the one that was seen.
-        Raises `InvalidInput` if it is not."""
+        """Accept all undecided edits, and return their number. Raises `InvalidInput` if it is not
+        `seen`, the number that the user was shown."""
         return await self._decide_all("accepted", seen)
 
     @action("Refuse all undecided changes")
@@ -274,11 +283,11 @@ class ReviewSession(Session[ReviewState]):
 
     @action("Write the accepted changes to the catalog")
     async def write(self, seen: int) -> StagedOutcome:
-        """Write the accepted edits if their number is the one that was seen.
+        """Write the accepted edits, if their number is `seen`, the one that the user was shown.
 
-        The outcome is in the state, also if it ended early; `ended_by` is then the message. A
-        single undo takes all of them back. Raises `InvalidInput` if another number is accepted, or
-        they are of another catalog.
+        The outcome is stored in the state, also if it ended early; `ended_by` is then the message.
+        A single undo reverts all of the edits. Raises `InvalidInput` if another number is accepted,
+        or the edits belong to another catalog.
         """
         self.check("write")
         await self._check_count("accepted", "accepted", seen)
@@ -301,7 +310,8 @@ class ReviewSession(Session[ReviewState]):
 
     @action("Import the changes of another catalog into this one")
     async def import_here(self) -> None:
-        """Make a changeset of this catalog with the edits of one of another, and review that."""
+        """Copy the edits of another catalog's changeset into a new changeset of this catalog, and
+        review the new one."""
         self.check("import_here")
         self._hold(await AsyncStewardship(self.catalog).import_changeset(self.changeset))
         self._show(foreign="", why_foreign="", number=self._first())
@@ -309,10 +319,11 @@ class ReviewSession(Session[ReviewState]):
 
     @action("Receive the decisions of others, and send those made here")
     async def sync(self) -> None:
-        """Read what other programs decided in the file, and exchange decisions with the server.
+        """Read decisions that other programs wrote to the file, and exchange decisions with the
+        server.
 
-        Raises `Forbidden` if the server refuses decisions made here, which do not count any more
-        then; what else the exchange finds is told by the state.
+        Raises `Forbidden` if the server refuses decisions made here, which are then dropped; other
+        results of the exchange are shown in the state.
         """
         await asyncio.to_thread(self.changeset.read_again)
         self._show()
@@ -320,7 +331,7 @@ class ReviewSession(Session[ReviewState]):
             await self._exchange()
 
     def follow(self, changed: "Container[Urn]") -> None:
-        """Receive decisions if the changeset is among what changed on the server."""
+        """Receive decisions if the changeset is among the entities that changed on the server."""
         if self._server and changeset_urn(self.changeset.id) in changed:
             self._sync_soon()
 
@@ -353,8 +364,8 @@ class ReviewSession(Session[ReviewState]):
             raise Forbidden(outcome.why)
 
     def why_not(self, name: str, item: ReviewItem | None = None) -> str:
-        """Return why an action is not possible now, with an edit or the one looked at; empty if it
-        is."""
+        """Return why an action is not possible now with an edit, by default the selected one; empty
+        if it is possible."""
         state = self.state
         if name in _WRITES and state.work is not None:
             return UNDER_WAY
@@ -392,7 +403,7 @@ class ReviewSession(Session[ReviewState]):
             raise InvalidInput(why)
 
     def _show(self, **changes: Any) -> None:
-        """Replace the state by what the changeset and the drafts are now."""
+        """Update the state from the changeset and the drafts, and replace other fields of it."""
         changeset = self.changeset
         unsent = len(changeset.unsent(self._server)) if self._server else 0
         sync: Sync = "sent" if self._server else "local"

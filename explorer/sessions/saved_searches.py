@@ -1,4 +1,4 @@
-"""The searches that were saved under a name, and the recent ones: listed, renamed, forgotten."""
+"""Saved searches, which have names, and recent searches: they are listed, renamed and removed."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _MOST_COMPLETIONS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class ListedSearch:
-    """A search that was saved under a `name`, or a recent one, which has none."""
+    """A search saved under a `name`, or a recent search, whose name is empty."""
 
     text: str
     name: str = ""
@@ -31,8 +31,8 @@ class ListedSearch:
 
 
 class SavedSearchSession(ListSession[ListState[ListedSearch]]):
-    """The saved searches by name, then the recent ones, latest first. They are kept on this machine
-    under `server`, by default the address of the catalog."""
+    """The saved searches by name, then the recent ones, latest first. They are stored on this
+    machine under `server`, by default the address of the catalog."""
 
     READING = "reading the searches …"
     NONE = "No saved searches yet."
@@ -46,7 +46,7 @@ class SavedSearchSession(ListSession[ListState[ListedSearch]]):
         await self._do(SearchStore.read)
 
     def key_of(self, row: ListedSearch) -> tuple[str, str]:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.name, row.text
 
     def recent(self) -> tuple[SearchCompletion, ...]:
@@ -58,8 +58,8 @@ class SavedSearchSession(ListSession[ListState[ListedSearch]]):
         )
 
     async def remember(self, text: str) -> None:
-        """Add a text to the recent searches. Where they cannot be written nothing is said: the
-        search was made all the same."""
+        """Add a text to the recent searches. A failure to write them is ignored, because the search
+        itself succeeded."""
         if text:
             with suppress(StorageFault):
                 await self._do(lambda store: store.add_recent(text))
@@ -74,7 +74,7 @@ class SavedSearchSession(ListSession[ListState[ListedSearch]]):
 
     @action("Rename the saved search")
     async def rename(self, search: ListedSearch, new: str) -> None:
-        """Rename a saved search, and look at it."""
+        """Rename a saved search, and select it."""
         self._key = (new, search.text)
         await self._do(lambda store: store.rename(search.name, new))
 
@@ -85,14 +85,14 @@ class SavedSearchSession(ListSession[ListState[ListedSearch]]):
         await self._do(lambda store: store.forget(name=search.name, recent=recent))
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         current = self.state.current
         if name in ("rename", "forget") and current is None:
             return self.state.instead
         return NO_NAME if name == "rename" and current is not None and not current.name else ""
 
     async def _do(self, do: Callable[[SearchStore], SearchFile]) -> None:
-        """Read or change the file, and list what it has then."""
+        """Run a function that reads or changes the file, and list the searches in the result."""
         file = await asyncio.to_thread(lambda: do(SearchStore.of(self._server)))
         saved = (ListedSearch(search.text, search.name, search.sort) for search in file.saved)
         rows = (*saved, *map(ListedSearch, file.recent))

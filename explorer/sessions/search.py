@@ -1,7 +1,7 @@
-"""Searching: what is typed is completed, searched for, and read page by page.
+"""Searching: a typed text is completed and searched for, and results are read page by page.
 
-A later search replaces one that still runs. What was found stays while another search runs, and
-where that one fails or cannot be read.
+A later search replaces one that still runs. Results stay visible while another search runs, and if
+that search fails or its text cannot be parsed.
 """
 
 import asyncio
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 NO_NAMES: Final = "Names and descriptions cannot be read now; names are those of the URNs."
 
 TYPING_PAUSE_SECONDS: Final = 0.03
-"""How long a text has to stay as it is before it is searched for or completed."""
+"""The pause in typing before a text is searched for or completed."""
 
-# How long entities are waited for that a server, whose database is away, may not be able to read.
+# The time limit for reading entities from a server that is without its database.
 _OLD_PAGE_SECONDS = 3.0
 _MOST_COMPLETIONS: Final = 8
 _FIELDS_BESIDE_NAMES: Final = 3
@@ -46,11 +46,12 @@ _SHORTEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A search as people state it: a text of words and conditions, a further filter, the sort
-    order, entity types, and the place of the first result. With `columns` it is for columns, which
-    come best first.
+    """A search as the user states it: a text of words and conditions, an additional filter, the
+    sort order, entity types, and the position of the first result. With `columns` the results are
+    columns, best first.
 
-    `chosen` are the chosen values of facets by field; with `None` they are conditions of the text.
+    `chosen` holds the chosen facet values by field; if it is `None`, they are conditions in the
+    text.
     """
 
     text: str = ""
@@ -66,8 +67,8 @@ class Query:
         return SearchText.split(self.text.strip(), guide_to(registry))
 
     def conditions(self, registry: "Registry", beyond: str = "") -> Filter:
-        """Return all conditions; of the facet `beyond` those that exclude its chosen values.
-        Raises `FilterSyntax` for a condition that cannot be read."""
+        """Return all conditions as a filter; for the facet `beyond` its chosen values are excluded.
+        Raises `FilterSyntax` for a condition that cannot be parsed."""
         from explorer.client.search import filter_from
 
         question = self.split(registry)
@@ -84,8 +85,8 @@ class Query:
         return self.split(registry).chosen_values(registry) if self.chosen is None else self.chosen
 
     def toggle(self, field: str, value: str, registry: "Registry") -> "Query":
-        """Return the search with a value of a facet chosen, or not chosen any more. Raises
-        `FilterSyntax` for a text that cannot be read."""
+        """Return the search with a facet value chosen, or no longer chosen if it was. Raises
+        `FilterSyntax` for a text that cannot be parsed."""
         if self.chosen is None:
             text = self.split(registry).toggle(field, value, registry)
             return replace(self, text=text, start=0)
@@ -98,12 +99,12 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a search found, as far as it was read.
+    """The results of a search, as far as they were read.
 
-    `hits` and the texts in place of URNs that are `unreadable` are by their places among all
-    results; `page` is the page that was read first, with the facets. `adding` has the facets with
-    chosen values, counted over the results that a further value would add. `stopped_at` is where
-    the server stops, if that is before the last result.
+    `hits` holds the results by position; `unreadable`, also by position, the texts that are not
+    valid URNs. `page` is the page that was read first, with the facets. `adding` holds the facets
+    with chosen values, counted over the results that a further value would add. `stopped_at` is the
+    position at which the server stops, if that is before the last result.
     """
 
     query: Query
@@ -130,12 +131,13 @@ class Results:
 
     @property
     def words(self) -> str:
-        """The words that were found: those typed, or what they were corrected to."""
+        """The words that were searched for: those typed, or their correction."""
         return self.page.corrected or self.question.words
 
     @property
     def corrected(self) -> tuple[str, str] | None:
-        """The words that were typed and not found, and those that were searched for instead."""
+        """The typed words, which had no results, and their correction, which was searched for
+        instead; None if nothing was corrected."""
         return (self.question.words, self.page.corrected) if self.page.corrected else None
 
     @property
@@ -154,11 +156,11 @@ class Results:
         return facet_groups(self.page.facets, self.names, self.chosen, self.adding)
 
     def was_read(self, place: int) -> bool:
-        """Return whether the result at a place was read."""
+        """Return whether the result at a position was read."""
         return place in self.hits or place in self.unreadable
 
     def row(self, hit: "Hit", drafts: Container[str] = ()) -> ResultRow:
-        """Return what is known of a result; `drafts` has the URNs of entities with drafts."""
+        """Return the row that shows a result; `drafts` holds the URNs of entities with drafts."""
         has_draft = str(hit.urn) in drafts
         entity, measures = self.entities.get(hit.entity_urn), self.measures.get(hit.urn)
         return result_row(hit, entity, measures, has_draft=has_draft)
@@ -168,7 +170,7 @@ class Results:
     ) -> "Results":
         """Return the results with another page of `size` results."""
         hits = dict(enumerate(page.hits, page.start))
-        # The server does not say where among the others they stood.
+        # The server does not report the positions of these results.
         unreadable = dict(enumerate(page.unreadable, page.start + len(hits)))
         # A server may return fewer results than it counted.
         is_short = page.end < min(page.start + size, self.count)
@@ -183,10 +185,10 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class SearchState(SessionState):
-    """A search. `query` is the one asked last, `results` are what is shown, which may be those of
-    an earlier one: while another runs, where its conditions have a `fault`, and where it failed,
-    which is the message then. `results_held_back` are results without a hit, for which others are
-    not given up while somebody types."""
+    """The state of a search. `query` is the last query; `results` are the results shown, which
+    belong to an earlier query while a search runs, if the query has a `fault`, and if the search
+    failed (the error is then the message). `results_held_back` is an empty result that does not
+    replace the shown ones while the user types."""
 
     query: Query = field(default_factory=Query)
     results: Results | None = None
@@ -197,10 +199,10 @@ class SearchState(SessionState):
 
 @dataclass(frozen=True, slots=True)
 class SearchCompletion:
-    """A completion: the resulting `text` of the box, and the position of the cursor.
+    """A completion: the resulting `text` of the search box, and the position of the cursor.
 
-    One with a `urn` can also be opened; one that `asks` is a whole search that runs when accepted;
-    after one that `closes` no further completion follows.
+    If `urn` is set, the entity can also be opened. `asks` is true for a whole search, which runs
+    when accepted; `closes` if no further completion follows.
     """
 
     label: str
@@ -213,9 +215,9 @@ class SearchCompletion:
 
 
 async def find(catalog: "AsyncCatalog", query: Query, start: int, count: int) -> "SearchPage":
-    """Return a page of what a search finds. One request; a second if a word is corrected.
+    """Return a page of search results. One request; a second if a word is corrected.
 
-    Raises `FilterSyntax` for a condition that cannot be read.
+    Raises `FilterSyntax` for a condition that cannot be parsed.
     """
     return await catalog.search(
         query.split(catalog.registry).words or "*",
@@ -231,11 +233,11 @@ async def find(catalog: "AsyncCatalog", query: Query, start: int, count: int) ->
 async def read_entities(
     catalog: "AsyncCatalog", page: "SearchPage", more: Iterable[Urn] = ()
 ) -> "dict[Urn, Entity] | None":
-    """Return the entities of a page, of columns their tables, and more of them. One request for
-    each hundred.
+    """Return the entities of a page (for columns their tables), and those in `more`, by URN. One
+    request for each hundred.
 
-    A server whose database is away still searches what it had before, but it may not be able to
-    read entities: then there are none, which is `None`.
+    A server without its database still answers searches, but may be unable to read entities; the
+    result is then `None`.
     """
     urns = list(dict.fromkeys((*(hit.entity_urn for hit in page), *more)))
     if page.as_of is None:
@@ -248,7 +250,7 @@ async def read_entities(
 
 
 class SearchSession(Session[SearchState]):
-    """Searches a catalog. Pages have `size` results; of each facet `values` values are shown."""
+    """Searches a catalog. A page has `size` results, and a facet shows `values` values."""
 
     def __init__(self, catalog: "AsyncCatalog", *, size: int, values: int) -> None:
         self.size, self._values = size, values
@@ -259,11 +261,11 @@ class SearchSession(Session[SearchState]):
     async def search(
         self, query: Query, *, is_typed: bool = False, cursor: int | None = None
     ) -> None:
-        """Search. One request, one for each facet with chosen values, one for each hundred
-        entities among the results and facets.
+        """Run a search. One request, one more for each facet with chosen values, and one for each
+        hundred entities among the results and facets.
 
-        One that `is_typed` waits until nothing more is typed for a moment. While a condition is
-        typed, at the place `cursor` of the text, an empty answer replaces no results.
+        With `is_typed` the search waits for a pause in typing. While a condition is being typed, at
+        the position `cursor` of the text, an empty answer does not replace the results.
         """
         task = self._search_task = asyncio.current_task()
         self.replace(query=query, is_searching=True, results_held_back=None, message=None)
@@ -334,8 +336,8 @@ class SearchSession(Session[SearchState]):
 
     @action("Read a further page of the results", in_turn=False, supersedes={"read_page"})
     async def read_page(self, start: int) -> None:
-        """Add the page that begins at a result. Nothing is added to the results of another search
-        that came meanwhile. Two requests."""
+        """Add the page of results that begins at a position, unless another search has replaced the
+        results meanwhile. Two requests."""
         before = self.state.results
         if before is None:
             return
@@ -349,8 +351,8 @@ class SearchSession(Session[SearchState]):
         "Read rows, use and last change of the results", in_turn=False, supersedes={"read_measures"}
     )
     async def read_measures(self) -> None:
-        """Add rows, use and last change of the datasets among the results. One request for each
-        25."""
+        """Add the row count, use and last change of the datasets among the results. One request for
+        each 25."""
         before = self.state.results
         if before is None:
             return
@@ -360,7 +362,7 @@ class SearchSession(Session[SearchState]):
             self.replace(results=replace(results, measures=measures))
 
     async def refresh(self, urns: Iterable[Urn]) -> None:
-        """Read those of some entities again that are among the results."""
+        """Read again those of the given entities that are among the results."""
         results = self.state.results
         changed = [urn for urn in urns if results is not None and urn in results.entities]
         if not changed:
@@ -372,8 +374,8 @@ class SearchSession(Session[SearchState]):
 
     @action("Complete what is typed", in_turn=False, supersedes={"complete"})
     async def complete(self, text: str, cursor: int) -> tuple[SearchCompletion, ...]:
-        """Return the completions at a position, once nothing more is typed for a moment: names and
-        fields among words, in a filter the values that the server counts. At most two requests."""
+        """Return the completions at a cursor position, after a pause in typing: names and fields
+        among words, or in a filter the values that the server counts. At most two requests."""
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
         question = SearchText.split(text, guide_to(self.catalog.registry))
         completions = await _completions_for(question, cursor, self.catalog)

@@ -14,8 +14,8 @@ ALWAYS_HERE: Final = "The local catalog is always available: it has no offline c
 
 @dataclass(frozen=True, slots=True)
 class KnownServer:
-    """A server: its profile, None for the one that is meant without a name; its address or
-    directory; and where it is configured."""
+    """A server: its profile, None for the default server; its address or directory; and where it is
+    configured."""
 
     profile: str | None
     name: str
@@ -29,8 +29,8 @@ class KnownServer:
 
 
 class ServerSession(ListSession[ListState[KnownServer]]):
-    """The servers there are to open; at first the one that is open is looked at, by its
-    `identity`. No request is sent."""
+    """The servers that can be opened. The one with the `identity` of the open server is selected
+    first. Sends no request."""
 
     READING = "reading the profiles …"
 
@@ -43,30 +43,32 @@ class ServerSession(ListSession[ListState[KnownServer]]):
         self.put(servers, rows=servers)
 
     def key_of(self, row: KnownServer) -> str:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.identity
 
     @action("Open the offline copy of the server", in_turn=False)
     async def open_offline(self) -> KnownServer | None:
-        """Return the server looked at, if it can have an offline copy."""
+        """Return the selected server to open offline, if it can have an offline copy."""
         return self.state.current
 
     @action("Open the server at an address", in_turn=False)
     async def take_address(self, text: str) -> str:
-        """Return the URL that a text means. Raises `InvalidInput` for one that means none."""
+        """Return the URL for a typed address. Raises `InvalidInput` if it is not the address of a
+        server."""
         url = text if "://" in text else f"http://{text}"
         config.ConnectionProfile(url=url).checked()
         return url
 
     @action("Open the server with an access token", in_turn=False)
     async def take_token(self, text: str) -> Secret:
-        """Return an access token. Raises `InvalidInput` for a text that is none."""
+        """Return a typed access token as a secret. Raises `InvalidInput` for a text that cannot be
+        a token."""
         token = Secret(f"Bearer {text.strip()}")
         token.check()
         return token
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         current = self.state.current
         if name != "open_offline":
             return ""

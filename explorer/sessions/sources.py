@@ -1,5 +1,5 @@
-"""The sources of a catalog: those that were added, those found on this machine, and the plan, the
-run and the removal of one."""
+"""The sources of a catalog: the added ones, those found on this machine, and planning, running and
+removing a source."""
 
 import asyncio
 import threading
@@ -52,25 +52,25 @@ NOT_READ: Final = "The source is not read, or was read again since: look at what
 NOT_ADDED: Final = "It is not added to this catalog."
 NO_PARTS: Final = "No files look like the parts of one table."
 STOPPED: Final = "Stopped."
-# How often a state tells of progress.
+# The minimum time between two reports of progress in the state.
 _TICK_SECONDS: Final = 0.1
 
 
 class Runner(Protocol):
-    """Runs work that blocks, and returns its result, or raises what it raises."""
+    """Runs blocking work, and returns its result or raises its error."""
 
     def __call__(self, work: "Callable[[Catalog], _T]") -> Awaitable[_T]:
-        """Call it with a blocking catalog."""
+        """Call `work` with a blocking catalog, and return its result."""
 
 
 class ThreadRunner:
-    """Runs work on a thread of its own, which does not keep a program from ending."""
+    """Runs each work on a new daemon thread, which does not keep the program from ending."""
 
     def __init__(self, catalog: "AsyncCatalog") -> None:
         self._catalog = catalog
 
     async def __call__(self, work: "Callable[[Catalog], _T]") -> _T:
-        """Run work. It goes on where the call is cancelled."""
+        """Run work, and return its result. The work continues if the call is cancelled."""
         catalog = CatalogOnLoop(self._catalog, asyncio.get_running_loop())
         job, result = _job(partial(work, catalog))
         threading.Thread(target=job, name="catalog-source", daemon=True).start()
@@ -78,22 +78,23 @@ class ThreadRunner:
 
 
 class CallerRunner:
-    """Runs work on the thread that waits for a session, as what a person made on that thread needs,
-    such as a database in memory; an interrupt reaches it there."""
+    """Runs work on the thread that called `wait`. Some objects, such as a database in memory, can
+    only be used on the thread that created them; and an interrupt reaches the work there."""
 
     def __init__(self, catalog: "Catalog") -> None:
         self._catalog = catalog
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
     async def __call__(self, work: "Callable[[Catalog], _T]") -> _T:
-        """Run work where `wait` is called."""
+        """Run work on the thread that called `wait`, and return its result."""
         job, result = _job(partial(work, self._catalog))
         self._jobs.put(job)
         return await result
 
     def wait(self, doing: Coroutine[Any, Any, _T]) -> _T:
-        """Return the result of an action of the session, whose work is run meanwhile."""
-        # Of its own: an action that was interrupted before may end during this one.
+        """Run an action of the session to its end, running its work on this thread, and return its
+        result."""
+        # A new queue, because an action that was interrupted before may end during this one.
         jobs = self._jobs = SimpleQueue()
         ending = self._catalog.begin(doing)
         ending.add_done_callback(lambda _: jobs.put(None))
@@ -107,7 +108,8 @@ class CallerRunner:
 
 
 def _job(work: Callable[[], _T]) -> "tuple[Callable[[], None], asyncio.Future[_T]]":
-    """Return what does work on any thread, and the future of its result, on this loop."""
+    """Return a function that runs the work on any thread, and a future of its result on this event
+    loop."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_T] = loop.create_future()
 
@@ -121,7 +123,7 @@ def _job(work: Callable[[], _T]) -> "tuple[Callable[[], None], asyncio.Future[_T
             ending = partial(end, future.set_result, work())
         except (Exception, Stopped) as error:  # noqa: BLE001 - raised where it is awaited
             ending = partial(end, future.set_exception, error)
-        # The loop has ended with its program.
+        # The event loop may have ended with the program.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(ending)
 
@@ -130,8 +132,9 @@ def _job(work: Callable[[], _T]) -> "tuple[Callable[[], None], asyncio.Future[_T
 
 @dataclass(frozen=True, slots=True)
 class OpenSource:
-    """A source that can be read: what it was opened from, its name, and the options of its run.
-    `kept_options` has the names of those that were not given, and are as it was added with."""
+    """A source that can be read: the object it was opened from, its name, and the options of its
+    run. `kept_options` has the names of the options that were not given now, and are kept from when
+    the source was added."""
 
     subject: object
     name: str
@@ -142,12 +145,13 @@ class OpenSource:
 
     @property
     def loses_password(self) -> bool:
-        """Whether it was opened with a password that the next run has to be given again."""
+        """Whether the source was opened with a password that is not stored, so that the next run
+        needs it again."""
         return (self.has_password or self.source.contains_secret) and not self.options.keyring
 
 
 class AddedSource(NamedTuple):
-    """A source that was added, and its last run."""
+    """A source that was added, and its last run; None if it never ran."""
 
     source: ConfiguredSource
     run: SourceRun | None
@@ -155,8 +159,8 @@ class AddedSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SourcesState(ListState[AddedSource | LocalSource]):
-    """The sources, then those found on this machine, and the one that was opened: what a run of it
-    would change, and what it changed. `is_stopping` until the work that was stopped has ended."""
+    """The added sources, then those found on this machine; the opened source, the plan of its run,
+    and the outcome. `is_stopping` is true until stopped work has ended."""
 
     opened: OpenSource | None = None
     plan: RunPlan | None = None
@@ -166,16 +170,16 @@ class SourcesState(ListState[AddedSource | LocalSource]):
 
     @property
     def added(self) -> list[AddedSource]:
-        """Those that were added."""
+        """The added sources among the rows."""
         return [row for row in self.rows if isinstance(row, AddedSource)]
 
 
 class SourceSession(ListSession[SourcesState]):
     """Sources are found, opened, planned and run, and removed.
 
-    With a `folder`, those in and near it are listed too, and the servers of this machine. What
-    blocks is done by a runner. `progress` is called there, where one is set; the state tells of it
-    anyway, ten times a second.
+    With a `folder`, sources in and near it are listed too, and the servers of this machine.
+    Blocking work is done by a runner. `progress`, if set, is called on the runner's thread; the
+    state shows the progress in any case, updated ten times a second.
     """
 
     READING = "looking for sources …"
@@ -193,7 +197,7 @@ class SourceSession(ListSession[SourcesState]):
         super().__init__(catalog, SourcesState())
 
     async def read_rows(self) -> None:
-        """Read the sources and their last runs, then find those on this machine."""
+        """Read the added sources and their last runs, then find sources on this machine."""
         added = await self._run(_read_added)
         folder = self._folder
         self.put(added, rows=added, is_reading=folder is not None)
@@ -204,7 +208,7 @@ class SourceSession(ListSession[SourcesState]):
             self.put(rows, rows=rows)
 
     def key_of(self, row: AddedSource | LocalSource) -> Hashable:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.source.name if isinstance(row, AddedSource) else (row.location,)
 
     def why_not(self, name: str) -> str:
@@ -222,18 +226,18 @@ class SourceSession(ListSession[SourcesState]):
         return READ_ONLY if name in ("write", "remove") and self.catalog.read_only else ""
 
     def cancel(self) -> None:
-        """Stop the work under way; it ends where it tells of its progress next."""
+        """Ask the work in progress to stop; it ends when it next reports its progress."""
         if self.state.work is not None:
             self._stop.set()
             self.replace(is_stopping=True)
 
     def close(self) -> None:
-        """See `Session.close`; the work under way is stopped, and is not waited for."""
+        """See `Session.close`; also asks the work in progress to stop, without waiting for it."""
         self._stop.set()
         super().close()
 
     def drop_plan(self) -> None:
-        """Forget what was read, because what it was read with is no longer what is meant."""
+        """Forget the open source and its plan, because its address or options were changed."""
         self.replace(opened=None, plan=None)
 
     @action("Open a source")
@@ -245,10 +249,10 @@ class SourceSession(ListSession[SourcesState]):
         option_names: Iterable[str] = (),
         password: str | None = None,
     ) -> OpenSource:
-        """Open the source at a path or URL, or an object as `open_object` takes it.
+        """Open the source at a path or URL, or another object that `open_object` accepts.
 
-        One that was added keeps the options that are not in `option_names`, the names of fields.
-        One request. Raises as `open_object` and `merge_options` do.
+        A source that was added before keeps its options, except the fields of `options` named in
+        `option_names`. One request. Raises as `open_object` and `merge_options` do.
         """
         self.drop_plan()
 
@@ -269,7 +273,7 @@ class SourceSession(ListSession[SourcesState]):
 
     @action("Open a source that was added")
     async def open_added(self, added: ConfiguredSource) -> OpenSource:
-        """Open a source as it was added. Raises as `open_source` does."""
+        """Open an added source with its stored options. Raises as `open_source` does."""
         self.drop_plan()
         source = await self._do("reading", lambda _: open_source(added.location, added.options))
         opened = OpenSource(added.location, added.name, source, added.options)
@@ -278,8 +282,8 @@ class SourceSession(ListSession[SourcesState]):
 
     @action("Read the source, and show what a run would change")
     async def plan(self, password: str | None = None, *, dry_run: bool = True) -> RunPlan:
-        """Read the open source, with another password if one is given; see `plan_run`. Raises
-        `Stopped` if it was stopped."""
+        """Read the open source and return the plan of its run; see `plan_run`. `password` replaces
+        the one it was opened with. Raises `Stopped` if `cancel` was called."""
         opened = self._require_opened()
         subject, name, options = opened.subject, opened.name, opened.options
         if password:
@@ -303,7 +307,8 @@ class SourceSession(ListSession[SourcesState]):
 
     @action("Make one table each of the files that look like the parts of one")
     async def join_files(self) -> RunPlan:
-        """Plan a run again, with the patterns that the plan offers. Raises as `plan` does."""
+        """Plan the run again, with the file patterns that the plan suggests. Raises as `plan`
+        does."""
         opened, plan = self._require_opened(), self.state.plan
         if plan is None or not plan.inventory.patterns:
             raise InvalidInput(NO_PARTS)
@@ -314,10 +319,11 @@ class SourceSession(ListSession[SourcesState]):
 
     @action("Write what the plan says")
     async def write(self, seen: RunPlan, *, accept_removals: bool = False) -> RunOutcome:
-        """Write a plan as it was seen; see `run_source`. A password is kept if the options say so.
+        """Write the plan that the user has seen; see `run_source`. The password is stored if the
+        options say so.
 
-        Raises `InvalidInput` if it is not the plan any more, and `Stopped` if it was stopped. Where
-        it fails, the source is read again before it is written again.
+        Raises `InvalidInput` if the plan has changed, and `Stopped` if `cancel` was called. After a
+        failure, the source has to be read again before it can be written.
         """
         opened = self._require_opened()
         if seen is not self.state.plan:
@@ -335,12 +341,13 @@ class SourceSession(ListSession[SourcesState]):
 
     @action("Show what is removed with a source")
     async def plan_removal(self, source: ConfiguredSource, *, is_hard: bool = False) -> Removal:
-        """Return what is removed with a source; see `plan_removal`."""
+        """Return how much removing a source would remove; see `plan_removal`."""
         return await self._run(lambda catalog: plan_removal(catalog, source, is_hard=is_hard))
 
     @action("Remove a source with all that it brought")
     async def remove(self, removal: Removal, *, is_hard: bool = False) -> int:
-        """Remove a source, and its password from the keyring; see `remove_source`."""
+        """Remove a source, and its password from the keyring, and return the number of entities
+        removed; see `remove_source`."""
 
         def remove(catalog: "Catalog") -> tuple[int, str]:
             progress = partial(self._note, "removing")
@@ -356,8 +363,8 @@ class SourceSession(ListSession[SourcesState]):
 
     @action("Take what was written of renamed columns to those that have no text")
     async def take_texts(self, texts: Iterable[CarriedText]) -> list[CarriedText]:
-        """Copy descriptions to the columns that others were likely renamed to, as one save, and
-        return those copied; see `take_texts`."""
+        """Copy descriptions of vanished columns to the columns that probably replace them, as one
+        save, and return those copied; see `take_texts`."""
         return await self._do("taking texts over", lambda catalog: take_texts(catalog, texts))
 
     def _require_opened(self) -> OpenSource:
@@ -366,8 +373,8 @@ class SourceSession(ListSession[SourcesState]):
         return self.state.opened
 
     async def _do(self, what: str, work: "Callable[[Catalog], _T]") -> _T:
-        """Return the result of work that is told of as the work of the state, and can be
-        stopped."""
+        """Run work and return its result. Meanwhile the state shows it as the work in progress, and
+        `cancel` can stop it."""
         self._stop.clear()
         self._loop = asyncio.get_running_loop()
         self.replace(is_stopping=False, message=None)
@@ -383,7 +390,8 @@ class SourceSession(ListSession[SourcesState]):
             self.replace(is_stopping=False)
 
     def _note(self, what: str, done: int, total: int | None) -> None:
-        """Tell of the progress of work, on its thread; raises `Stopped` there."""
+        """Report the progress of work; called on the thread of the work. Raises `Stopped` if it is
+        to stop."""
         if self._stop.is_set():
             raise Stopped
         if self.progress is not None:
@@ -408,7 +416,8 @@ def _read_added(catalog: "Catalog") -> tuple[AddedSource, ...]:
 
 
 def _forget_password(source: ConfiguredSource) -> str:
-    """Remove a source's password from the keyring, and return why that failed, if it did."""
+    """Remove a source's password from the keyring; return the reason if that failed, else an empty
+    text."""
     if not source.options.keyring:
         return ""
     try:

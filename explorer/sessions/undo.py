@@ -1,5 +1,5 @@
-"""Undo and redo of the saves in this machine's journal: what that does is shown and asked about
-before anything is written."""
+"""Undo and redo of the saves in this machine's journal, with a preview and a question before
+anything is written."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,8 +27,9 @@ _READ_ONLY: Final = "Nothing can be undone: this server is open read-only."
 
 @dataclass(frozen=True, slots=True)
 class UndoQuestion:
-    """Whether to undo a save; one that `is_redo` is itself an undo. `is_last` if it was not chosen,
-    but is the last one. `conflict` is what somebody changed since, once that is known."""
+    """The question whether to undo a save. `is_redo` is true if the save is itself an undo,
+    `is_last` if it was not chosen but is the last one. `conflict` is the error if somebody has
+    changed a value since, once that is known."""
 
     save: "JournalSave"
     is_redo: bool
@@ -36,7 +37,7 @@ class UndoQuestion:
     conflict: TextConflict | None = None
 
     def preview(self, format_moment: Callable[[int], str] = moment) -> UndoPreview:
-        """Return what the undo does."""
+        """Return a preview of what the undo would change."""
         return undo_preview(
             self.save, is_last=self.is_last, is_redo=self.is_redo, format_moment=format_moment
         )
@@ -45,7 +46,7 @@ class UndoQuestion:
 @dataclass(frozen=True, slots=True)
 class UndoOutcome:
     """The edits that an undo made. `reopened` says how many edits of a changeset can be decided
-    again, "" if none; `fault` why its changeset cannot note it."""
+    again, empty if none; `fault` is the error if the changeset's file could not be updated."""
 
     edits: "tuple[Edit, ...]"
     is_redo: bool
@@ -53,7 +54,7 @@ class UndoOutcome:
     fault: StorageFault | None = None
 
     def __str__(self) -> str:
-        """Return what was done, in sentences."""
+        """Return sentences that describe the undo."""
         edits = without_sources(self.edits)
         more = f" and {len(edits) - 1:,} more" if len(edits) > 1 else ""
         sentences = [
@@ -71,22 +72,22 @@ class UndoOutcome:
 
 @dataclass(frozen=True, slots=True)
 class UndoState(SessionState):
-    """What is asked now; None if nothing is."""
+    """The open question; None if there is none."""
 
     question: UndoQuestion | None = None
 
 
 class UndoSession(Session[UndoState]):
-    """Undoes and redoes saves: `ask_last`, `ask_last_undo` and `ask` say what that would do, `undo`
-    does it."""
+    """Undoes and redoes saves: `ask_last`, `ask_last_undo` and `ask` prepare a question, and `undo`
+    carries it out."""
 
     def __init__(self, catalog: "AsyncCatalog") -> None:
         super().__init__(catalog, UndoState())
 
     @action("Undo the last save", in_turn=False)
     async def ask_last(self) -> UndoQuestion | None:
-        """Ask about the last save that is not undone, of this process if there is one. Where
-        nothing is left to undo, say so, and return None."""
+        """Ask whether to undo the last save that is not undone, preferably one of this process. If
+        there is none, set a message and return None."""
         save = await self._find_last(is_redo=False)
         if save is not None:
             return self._ask(UndoQuestion(save, is_redo=False, is_last=True))
@@ -97,7 +98,7 @@ class UndoSession(Session[UndoState]):
 
     @action("Redo what was undone last", in_turn=False)
     async def ask_last_undo(self) -> UndoQuestion | None:
-        """Ask about the last undo, as `ask_last`."""
+        """Ask whether to redo the last undo; otherwise as `ask_last`."""
         save = await self._find_last(is_redo=True)
         if save is not None:
             return self._ask(UndoQuestion(save, is_redo=True, is_last=True))
@@ -107,19 +108,19 @@ class UndoSession(Session[UndoState]):
 
     @action("Undo a save of the journal", in_turn=False)
     async def ask(self, save: "JournalSave", *, is_redo: bool = False) -> UndoQuestion:
-        """Ask about a save. Raises `InvalidInput` if it was made on another catalog."""
+        """Ask whether to undo a save. Raises `InvalidInput` if it was made on another catalog."""
         if why := save.made_on.why_not(await self.catalog.known_as()):
             raise InvalidInput(f"this save cannot be undone here: {why}")
         return self._ask(UndoQuestion(save, is_redo, is_last=False))
 
     @action("Undo it, after what it does was shown")
     async def undo(self, question: UndoQuestion, *, force: bool = False) -> UndoOutcome | None:
-        """Undo the save that was asked about.
+        """Undo the save of a question, and return the outcome.
 
-        Nothing is written, and `TextConflict` raised, if somebody changed a value since, unless
-        `force` is set; the question then tells of the conflict. If a last save is past undoing,
-        because nothing of it exists any more, the save before it is asked about, and None returned.
-        Raises `NotFound` where there is no save before.
+        If somebody has changed a value since, nothing is written and `TextConflict` is raised,
+        unless `force` is set; the question then holds the conflict. If the last save cannot be
+        undone because nothing it edited exists any more, the save before it is asked about, and
+        None returned. Raises `NotFound` if there is no earlier save.
         """
         self.replace(question=None)
         save, is_redo = question.save, question.is_redo
@@ -129,7 +130,7 @@ class UndoSession(Session[UndoState]):
             self._ask(replace(question, conflict=conflict))
             raise
         except NotFound as error:
-            # It counts as undone now, if the journal could note it.
+            # The save counts as undone now, if that could be recorded in the journal.
             before = await self._find_last(is_redo=is_redo) if question.is_last else None
             if before is None or before.id == save.id:
                 raise
@@ -144,7 +145,7 @@ class UndoSession(Session[UndoState]):
         return outcome
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         del name
         return _READ_ONLY if self.catalog.read_only else ""
 
@@ -157,7 +158,8 @@ class UndoSession(Session[UndoState]):
         return await find() or await find(everyone=True)
 
     async def _reopen(self, outcome: UndoOutcome, save: "JournalSave") -> UndoOutcome:
-        """Make the edits of a changeset that were undone undecided again."""
+        """Make the undone edits of a reviewed changeset undecided again; return the outcome with
+        their number, or with the error."""
         if not any(entry.approved_by or entry.proposed_by for entry in save.entries):
             return outcome
         from explorer.stewardship.changeset import reopen_changeset_of

@@ -1,5 +1,5 @@
-"""The worklist: what to document next is listed, written one after another, and drops out once
-anybody documented it; and how much is documented."""
+"""The worklist of undocumented tables and columns, which leave it once anybody has documented them;
+and the documentation coverage."""
 
 from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
@@ -44,13 +44,13 @@ _FILTERS: Final[dict[Grouping, str]] = {
     "platform": "platform",
     "tag": "tags",
 }
-"""The field that a filter for a group is on."""
+"""The field that is filtered to select a group."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorklistState(DatasetState[Item]):
-    """What is left to document, of which `listed` are the first, and how many items were
-    documented here."""
+    """The undocumented items, of which `listed` are the first, and the number of items documented
+    here."""
 
     worklist: Worklist = _EMPTY
     written_count: int = 0
@@ -65,8 +65,8 @@ class WorklistState(DatasetState[Item]):
 
 
 class WorklistSession(DatasetSession[WorklistState]):
-    """The undocumented tables and columns, most important first. It is the queue of an editor,
-    which goes from one to the next. `worklist` is one that was read before."""
+    """The undocumented tables and columns, most important first. It serves as the queue of an
+    editor, which goes from one item to the next. `worklist` is a list that was already read."""
 
     READING = "reading the undocumented columns …"
 
@@ -85,22 +85,23 @@ class WorklistSession(DatasetSession[WorklistState]):
             self._extend(worklist)
 
     def key_of(self, row: Item) -> Key:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.key
 
     def why_none(self, state: WorklistState) -> str:
-        """Return what is said where no row is listed."""
+        """Return the text shown in place of an empty list."""
         return _ALL_DOCUMENTED if state.worklist.datasets else NO_MATCH
 
     async def read_rows(self) -> None:
         """Read the top of the list first, then up to the limit."""
-        # Documented items are counted by the server from here on: noted as documented here, they
-        # would be counted twice, and those whose save was undone would stay hidden.
+        # From here on the server counts the items documented here: if they also stayed recorded
+        # here, they would be counted twice, and those whose save was undone would stay hidden.
         self._written.clear()
         self._removed.clear()
         self._extend(_EMPTY, is_reading=True)
         text, filter = await self.state.question.read(self.catalog)
-        # Where the client counts by itself, the first ones cost as much as all.
+        # If the client itself computes the list, reading the first items costs as much as reading
+        # all.
         is_counted = (await self.catalog.abilities()).stewardship
         for most in (_FIRST, _MOST) if is_counted else (_MOST,):
             worklist = await AsyncStewardship(self.catalog).worklist(
@@ -117,8 +118,8 @@ class WorklistSession(DatasetSession[WorklistState]):
 
     @action("Propose texts for the undocumented columns, for review")
     async def propose(self) -> "StagedChangeset | None":
-        """Stage texts from upstream columns, or of columns of the same name. Where there are none,
-        say so, and return None. Nothing is written."""
+        """Stage texts of upstream columns, or of columns with the same name. If there are none, set
+        a message and return None. Nothing is written."""
         question = self.state.question
         text, filter = await question.read(self.catalog)
         proposing = AsyncStewardship(self.catalog).propose_descriptions(
@@ -133,21 +134,21 @@ class WorklistSession(DatasetSession[WorklistState]):
 
     @action("Remove what others documented meanwhile")
     async def look_again(self) -> None:
-        """Remove what is documented by now, and say how much that is: one request per hundred
-        tables."""
+        """Remove the items that are documented by now, and set a message with their number. One
+        request per hundred tables."""
         count = await self._drop([item.key for item in self.state.listed])
         gone = f"Documented by others, or no longer in the catalog: {count:,}."
         self.say(gone if count else "No changes.")
 
     def follow(self, changes: Iterable[Urn]) -> None:
-        """Remove, in the background, what others documented of entities that changed."""
+        """Remove, in the background, the items of changed entities that others have documented."""
         urns = set(map(str, changes))
         keys = [item.key for item in self.state.listed if item.urn in urns]
         if keys:
             self.start(self._drop_quietly(keys))
 
     def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+        """Return why an action is not possible now; empty if it is possible."""
         if name == "propose" and self.state.work is not None:
             return "Texts are being searched for."
         if name in ("propose", "look_again") and not self.state.listed:
@@ -169,7 +170,8 @@ class WorklistSession(DatasetSession[WorklistState]):
         return next((key for key in ahead if self._is_left(key) and key not in but), None)
 
     def wrote(self, key: Key, text: str) -> None:
-        """Note that a description was saved here; an empty one puts the item back."""
+        """Record that a description was saved here, and remove its item; an empty text puts the
+        item back."""
         if text.strip() and key in self._order:
             self._written.add(key)
         else:
@@ -181,7 +183,8 @@ class WorklistSession(DatasetSession[WorklistState]):
             await self._drop(keys)
 
     async def _drop(self, keys: Sequence[Key]) -> int:
-        """Remove those of some items that others documented or deleted; return how many."""
+        """Remove those of the given items that others have documented or deleted; return their
+        number."""
         documented = set(await documented_meanwhile(self.catalog, keys))
         dropped = {item.key for item in self.state.listed if item.key in documented}
         if dropped:
@@ -209,9 +212,10 @@ class WorklistSession(DatasetSession[WorklistState]):
 
 @dataclass(frozen=True, slots=True)
 class CoverageState(DatasetState[Group]):
-    """How much is documented, in all and by group, the least documented first.
+    """The documentation coverage, in total and by group, the least documented group first.
 
-    `trend` is how that of tables or columns (`part`) changed; `trend_instead` is said in its place.
+    `trend` is the change of coverage over time, shown for tables or columns (`part`);
+    `trend_instead` is the text shown in its place.
     """
 
     by: Grouping = "platform"
@@ -231,11 +235,11 @@ class CoverageSession(DatasetSession[CoverageState]):
         super().__init__(catalog, CoverageState(question=question))
 
     def key_of(self, row: Group) -> str:
-        """Return what tells a row from the others."""
+        """Return a key that identifies a row in the list."""
         return row.key
 
     async def read_rows(self) -> None:
-        """Count what is documented, and then the trend, if that is shown."""
+        """Read the coverage, and then the trend, if it is shown."""
         self.put((), rows=(), coverage=None, trend=None, is_reading=True)
         text, filter = await self.state.question.read(self.catalog)
         coverage = await AsyncStewardship(self.catalog).coverage(
@@ -251,14 +255,14 @@ class CoverageSession(DatasetSession[CoverageState]):
 
     @action("Group by something else", in_turn=False, supersedes=("group",))
     async def group(self, by: Grouping) -> None:
-        """Count by other groups."""
+        """Read the coverage by other groups."""
         self._key = None
         self.put((), by=by, coverage=None, trend=None, cursor=0, is_reading=True)
         await self.read()
 
     @action("Show how the coverage changed over time", in_turn=False, supersedes=("show_trend",))
     async def show_trend(self, part: Part | None) -> None:
-        """Show how the coverage of tables or columns changed; with None, do not show that."""
+        """Show how the coverage of tables or columns changed over time; None hides the trend."""
         self.replace(part=part)
         state = self.state
         if part is None or state.trend is not None or state.coverage is None:
@@ -280,7 +284,7 @@ class CoverageSession(DatasetSession[CoverageState]):
             self.replace(trend=trend, trend_instead="")
 
     def question_of(self, group: Group) -> DatasetQuestion:
-        """Return the question for the datasets of a group."""
+        """Return a choice of the datasets of a group."""
         field, question = _FILTERS[self.state.by], self.state.question
         criterion = (
             Criterion(field, (group.key,))
