@@ -101,7 +101,7 @@ class ChangesetsSession(ListSession[ChangesetsState]):
 
     async def read_rows(self) -> None:
         """List the changesets in files first, then also those on the server. Shared ones are
-        recognised by their files, even if the server does not answer."""
+        recognized by their files, even if the server does not answer."""
         files = await asyncio.to_thread(_read_changesets, changeset_files)
         if files:
             self._show([_file_entry(changeset) for changeset in files], is_reading=True)

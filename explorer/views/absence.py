@@ -1,5 +1,5 @@
-"""What is said in place of something that is not shown, wherever it would be shown: one phrase, and
-one mark where there is no room for words, for each of four reasons."""
+"""The text shown in place of something that is missing: a phrase, and a mark where there is no room
+for words, for each of four reasons."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -14,23 +14,25 @@ class Absence:
 
 
 UNKNOWN: Final = Absence("unknown", "?")
-"""It was asked for, and the catalog does not know it."""
+"""It was requested, but the catalog does not know it."""
 LOADING: Final = Absence("reading …", "…")
-"""The answer is not there yet."""
+"""The answer has not arrived yet."""
 NONE: Final = Absence("none", "—")
 """There is none, as far as the catalog knows."""
 REFUSED: Final = Absence("could not be read", "✗")
 """The server refused the request or failed: there may be some."""
 
 NOBODY: Final = "nobody"
-"""That there is none, said of people."""
+"""Shown in place of people if there are none."""
 
 
 def reason_unread(*, is_loading: bool) -> Absence:
-    """Return why something that was asked for is not there."""
+    """Return the reason why something that was requested is missing: it is still loading, or was
+    refused."""
     return LOADING if is_loading else REFUSED
 
 
 def refusal_sentence(what: str, why: str = "") -> str:
-    """Return that something could not be read, and why if that is known; without a full stop."""
+    """Return a sentence that something (`what`) could not be read, with the reason if known;
+    without a full stop."""
     return f"{what} {REFUSED.phrase}{f': {why}' if why else ''}"

@@ -1,10 +1,10 @@
-"""A document that fits a budget of tokens: a page of it, and how to read the rest.
+"""Dividing a document into pages that fit a budget of tokens.
 
-What is read by a language model is paid for by the token, and a model forgets what is far back in a
-long text. A page has as many entries of a document as fit, in their order, which is that of their
-importance; it says how many are left, and a cursor continues behind the last one. Every entry is on
-exactly one page. A text in an entry of a list may be cut, and says so; the document of a text is a
-list of its pieces, so that its pages have all of it.
+Language models charge by the token, and overlook things in long texts. A page has as many entries
+of a document as fit, in the order of their importance; it says how many are left, and has a cursor
+for the next page. Every entry is on exactly one page. A text in an entry may be cut, with a remark
+that says so. A single long text is divided into a list of pieces, so that its pages contain all of
+it.
 """
 
 import zlib
@@ -19,21 +19,21 @@ from explorer.client.display import block, line
 from explorer.errors import InvalidInput
 
 BYTES_PER_TOKEN: Final = 3
-"""How many bytes of UTF-8 count as a token. English has about four to a token, and JSON with URNs
-about three, so that an answer has rather fewer tokens than are counted."""
+"""The number of bytes of UTF-8 that count as a token. English has about four per token, and JSON
+with URNs about three, so an answer has rather fewer tokens than are counted."""
 
 DEFAULT_TOKENS: Final = 4_000
 LEAST_TOKENS: Final = 400
 MOST_TOKENS: Final = 100_000
 
 LEFT: Final = "left"
-"""The key under which a page says what is left, and how to get it."""
+"""The key under which a page says how many entries are left, and how to read them."""
 
 CUT: Final = "cut"
-"""The key under which a page says how a text that it cut is read."""
+"""The key under which a page says how to read the texts that it cut."""
 
 END: Final = "end"
-"""The cursor at the end of a document of which more can be read."""
+"""The cursor at the end of a document if more entries can be read from the server."""
 
 _LONGEST_TEXT: Final = 1_200
 _SHORTEST_TEXT: Final = 40
@@ -51,8 +51,7 @@ def count_tokens(text: str | bytes) -> int:
 
 
 def check_budget(tokens: int | None) -> int:
-    """Return a budget, by default `DEFAULT_TOKENS`. Raises `InvalidInput` for one that no answer
-    keeps."""
+    """Return a budget, by default `DEFAULT_TOKENS`. Raises `InvalidInput` if it is out of range."""
     if tokens is None:
         return DEFAULT_TOKENS
     if not LEAST_TOKENS <= tokens <= MOST_TOKENS:
@@ -61,21 +60,23 @@ def check_budget(tokens: int | None) -> int:
 
 
 def text_pieces(text: str) -> list[str]:
-    """Return a text as the entries of a list, none of which is cut; joined they are the text."""
+    """Return a text as a list of pieces that are short enough not to be cut; joined they give the
+    text, without unsafe characters."""
     clean = block(text, len(text))
     return [clean[at : at + _PIECE] for at in range(0, len(clean), _PIECE)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A value at a place of a document, or an element of the list there."""
+    """A value at a place (a path of keys) in a document, or an element of the list at that
+    place."""
 
     place: _Place
     value: Any
     is_element: bool
 
     def add_to(self, page: dict[str, Any]) -> None:
-        """Put the entry into a page."""
+        """Add the entry to a page."""
         *parents, last = self.place
         for key in parents:
             page = page.setdefault(key, {})
@@ -85,8 +86,8 @@ class _Entry:
             page[last] = self.value
 
     def remove_from(self, page: dict[str, Any]) -> None:
-        """Take the entry, the last one, out of a page, with the list or the objects that had only
-        that."""
+        """Remove the entry, which must be the last one, from a page, and then the list and objects
+        that became empty."""
         levels = [page]
         for key in self.place[:-1]:
             levels.append(levels[-1][key])
@@ -112,7 +113,8 @@ def _entries(document: Mapping[str, Any], place: _Place = ()) -> Iterator[_Entry
 
 
 def _key_text(key: object) -> str:
-    """Return a key as it is shown; a long one is cut, and still tells apart."""
+    """Return a key as it is shown; a long one is cut and gets a checksum, so that it stays
+    unique."""
     text = line(str(key))
     if len(text) <= _LONGEST_KEY:
         return text
@@ -120,7 +122,7 @@ def _key_text(key: object) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """Return a value without characters that are not shown, and without what is empty in it."""
+    """Return a value without unsafe characters and without empty members."""
     if isinstance(value, str):
         return block(value, len(value))
     if isinstance(value, Mapping):
@@ -132,7 +134,8 @@ def _clean(value: Any) -> Any:
 
 
 def _shorten(value: Any, longest: int) -> Any:
-    """Return a value whose texts have at most so many characters, each with how many it lacks."""
+    """Return a value whose texts are cut to at most `longest` characters, each with the number of
+    characters left out."""
     if isinstance(value, str) and len(value) > longest:
         return f"{value[:longest]}… {len(value) - longest:,} more characters"
     if isinstance(value, Mapping):
@@ -164,17 +167,17 @@ def page_of(
     how: str = "call again with this cursor",
     hint: str = "",
 ) -> dict[str, Any]:
-    """Return the page of a document that begins at a cursor, and fits so many tokens.
+    """Return the page of a document that begins at a cursor and fits the budget of tokens.
 
-    `always` is on every page. `further` elements of the last list are not in the document, but are
-    read when its end is reached; the cursor there is `END`. `how` says what a cursor is given to,
-    and `hint` how a text that was cut is read. Raises `InvalidInput` for a cursor of another
-    document, or if the document has changed before it since.
+    `always` holds entries for every page. `further` is the number of elements of the last list that
+    are not in the document but can be read at its end, where the cursor is `END`. `how` says how to
+    use the cursor, and `hint` how to read a text that was cut. Raises `InvalidInput` for a cursor
+    of another document, or if an entry before it has changed since.
     """
     entries = list(_entries(document))
     start = _start_of(entries, cursor)
     page: dict[str, Any] = dict(always or {})
-    # What is said at the end has its room kept free.
+    # Room is reserved for the entries that are added at the end of the page.
     room = tokens - _size(page) - _size([LEFT, _left(entries, start, further, how), CUT, hint])
     end, size, is_cut = start, 0, False
     for entry in entries[start:]:
@@ -199,7 +202,7 @@ def page_of(
 
 
 def _fit(value: Any, tokens: int) -> Any:
-    """Return a value whose texts are cut until it has so many tokens."""
+    """Return a value whose texts are cut until it fits the number of tokens, if possible."""
     longest = _LONGEST_TEXT
     while longest > _SHORTEST_TEXT and _size(_shorten(value, longest)) > tokens:
         longest //= 2
@@ -220,8 +223,8 @@ def _start_of(entries: Sequence[_Entry], cursor: str) -> int:
 
 
 def _left(entries: Sequence[_Entry], end: int, further: int, how: str) -> dict[str, Any]:
-    """Return what is left behind some entries, by the parts of the document, and how to get it;
-    empty if nothing is."""
+    """Return how many entries follow position `end`, for each part of the document, with the cursor
+    to read them; empty if none are left."""
     counts = Counter(entry.place[0] for entry in entries[end:])
     if further:
         counts[entries[-1].place[0] if entries else "results"] += further

@@ -172,8 +172,8 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A named number; `note` is additional text, and `key` what the name stands for, such as a URN
-    or the path of a column."""
+    """A number with a name; `note` is additional text, and `key` identifies the named thing, such
+    as a URN or the path of a column."""
 
     name: str
     value: float
@@ -260,7 +260,8 @@ def on_calendar(at: datetime) -> bool:
 def gaps_in(times: Sequence[datetime]) -> frozenset[int]:
     """Return the indexes of the times before which measurements are missing.
 
-    That is where the distance is more than one and a half times the usual one, and than a day.
+    Measurements are missing where the distance between two times is more than a day, and more than
+    one and a half times the usual distance.
     """
     steps = [(after - before).total_seconds() for before, after in pairwise(times)]
     if not steps:

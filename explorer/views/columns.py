@@ -1,5 +1,5 @@
-"""The columns of a table as they are shown: rows, filters, order, measurements, a table for
-programs, and the schema as a command prints it."""
+"""The columns of a table, to be shown: rows, filters, order, measurements, a table for programs,
+and the schema that a command prints."""
 
 import re
 import shlex
@@ -42,8 +42,8 @@ class ForeignKey:
 class ColumnMeasurements:
     """The use and the latest profile of columns, by field path.
 
-    `rows` is the profile's row count. `profiled_at` is when it was taken if a later profile
-    measured the rows alone, else `None`.
+    `rows` is the profile's row count. `profiled_at` is the time of the profile, if a later profile
+    counted only rows, else `None`.
     """
 
     use: Mapping[str, int] = field(default_factory=dict)
@@ -59,10 +59,10 @@ class ColumnMeasurements:
 
 @dataclass(frozen=True, slots=True)
 class ColumnKnowledge:
-    """What is known about an entity's columns beyond its schema, by field path.
+    """Facts about an entity's columns beyond its schema, by field path.
 
-    `names` are those of tags, terms, datasets and people, by URN; `changes` the changes that wrote
-    the present descriptions; `drafts` the columns that have a draft.
+    `names` are the names of tags, terms, datasets and people, by URN; `changes` the changes that
+    wrote the present descriptions; `drafts` the columns that have a draft.
     """
 
     measured: ColumnMeasurements = field(default_factory=ColumnMeasurements)
@@ -73,7 +73,7 @@ class ColumnKnowledge:
 
 
 NOTHING_KNOWN: Final = ColumnKnowledge()
-"""The value if nothing but the schema was read."""
+"""The value if only the schema was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,8 @@ class ColumnRow:
 
     @property
     def earlier(self) -> str:
-        """What says for which earlier path people wrote; see `earlier_words`."""
+        """A remark that people wrote about the column under an earlier path; see
+        `earlier_words`."""
         return earlier_words(self.column)
 
     @property
@@ -172,7 +173,7 @@ def column_row(
     *,
     flat: bool = False,
 ) -> ColumnRow:
-    """Return the row of a column; `flat` as in `ShownColumn`."""
+    """Return the row of a column; with `flat` it is shown without its parents."""
     if not isinstance(row_column, ShownColumn):
         row_column = ShownColumn(row_column, is_flat=flat)
     column, measured = row_column.column, knowledge.measured
@@ -207,8 +208,8 @@ def column_row(
 
 
 def earlier_words(column: "Column") -> str:
-    """Return the words for what people wrote about a column before its type or the case of its name
-    changed; empty if they wrote nothing then."""
+    """Return a remark that people wrote about a column under an earlier path, before its type or
+    the case of its name changed; empty if they did not."""
     earlier = column.earlier
     return f"written for the earlier {earlier.below(column.path)}" if earlier else ""
 
@@ -258,7 +259,7 @@ def _labels_of_columns(
 
 
 def _with_missing(*names: str) -> Iterator[TableColumn]:
-    """Yield columns of texts that are missing in data frames if they are empty."""
+    """Yield text columns whose empty values become missing values in data frames."""
     for name in names:
         yield TableColumn(name, audience="files")
         yield TableColumn(name, None, partial(_text_of, name), "frames")
@@ -271,8 +272,8 @@ def _text_of(name: str, column: "Column") -> str | None:
 def found_columns_table(
     found: "Iterable[tuple[Entity, Column]]", names: "Mapping[Urn, str] | None" = None
 ) -> Table:
-    """Return a row for each column found, with its dataset, for data frames; `names` are those of
-    tags and terms."""
+    """Return a row for each column found, with its dataset, for data frames; `names` are the names
+    of tags and terms, by URN."""
     columns = (
         TableColumn("urn", read=lambda pair: str(pair[0].urn)),
         TableColumn("table", read=lambda pair: pair[0].name),
@@ -318,10 +319,11 @@ def foreign_keys(entity: "Entity") -> dict[str, ForeignKey]:
 def column_measurements(
     usage: "Timeseries | None", profile: "Timeseries | None", schema: "Schema"
 ) -> ColumnMeasurements:
-    """Return the measurements of the columns of a schema; `None` stands for data that could not be
-    read. Those of the profile are from the latest one that measured columns.
+    """Return the measurements of the columns of a schema, from the latest profile that measured
+    columns; `None` stands for data that could not be read.
 
-    Use is often counted by paths without types; a path that several columns share counts for each.
+    Uses are often counted by paths without types; if several columns share such a path, its uses
+    count for each of them.
     """
     counts: Counter[str] = Counter()
     for path, count in usage_of(usage).columns if usage else ():
@@ -401,7 +403,8 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFilter:
-    """Conditions that must all be met. `trouble` describes a condition that could not be parsed."""
+    """A filter of conditions that must all be met. `trouble` describes a condition that could not
+    be parsed."""
 
     conditions: tuple[_Condition, ...] = ()
     trouble: str = ""
@@ -410,7 +413,8 @@ class ColumnFilter:
         return bool(self.conditions)
 
     def chosen(self, columns: "Sequence[Column]", names: Mapping[Urn, str]) -> frozenset[int]:
-        """Return the indexes of the columns that match; `names` are those of tags and terms."""
+        """Return the indexes of the columns that match; `names` are the names of tags and terms, by
+        URN."""
         return frozenset(at for at, column in enumerate(columns) if self.passes(column, names))
 
     def passes(self, column: "Column", names: Mapping[Urn, str]) -> bool:
@@ -505,9 +509,9 @@ def select_columns(
     path: str = "",
     undocumented: bool = False,
 ) -> "list[Column]":
-    """Return the columns that have all these tags or terms, given by name or URN, and a text in
-    their path or description, and if `undocumented` no description; with `path` only the column of
-    this field path."""
+    """Return the columns that have all these tags or terms (given by name or URN), contain `text`
+    in their path or description, and with `undocumented` have no description. With `path`, only the
+    column with this field path is considered."""
 
     def is_selected(column: "Column") -> bool:
         labels = [*column.tags, *column.terms]
@@ -530,8 +534,8 @@ def select_columns(
 def schema_report(
     entity: "Entity", columns: "Sequence[Column]", names: Mapping[Urn, str], *, version: int
 ) -> Report:
-    """Return some of the columns of a dataset as a tree, or without their parents if these are not
-    all; `names` are those of tags and terms."""
+    """Return a report on columns of a dataset: as a tree if `columns` are all of them, else without
+    parents. `names` are the names of tags and terms, by URN."""
     schema = entity.schema
     is_whole = len(columns) == len(schema)
     knowledge = ColumnKnowledge(names=names)
@@ -568,8 +572,8 @@ def schema_report(
 
 
 def page_columns(schema: "Schema") -> Table:
-    """Return the columns as the page of a dataset lists them, each with the description that an
-    edited one replaced."""
+    """Return the columns for the page of a dataset; a column with an edited description also shows
+    the ingested one that it replaced."""
     columns: Sequence[TableColumn[ColumnRow]] = (
         TableColumn("column", read=_indented_label, folds=True),
         TableColumn("type"),
@@ -607,8 +611,8 @@ def _short_description(row: ColumnRow) -> TextLine:
 
 
 def described_line(row: ColumnRow, limit: int = LINE_LIMIT) -> TextLine:
-    """Return the description of a column, marked if it was edited, and which earlier column it was
-    written for."""
+    """Return the description of a column in one line, marked if it was edited, with a remark if it
+    was written under an earlier path."""
     mark = f"{EDITED} " if row.is_edited else ""
     text = line(row.description, limit)
     missing = "" if text else "no description"

@@ -1,5 +1,5 @@
-"""A dbt project compared with the catalog, as it is shown: what writing its files changes, what is
-left out and why."""
+"""The comparison of a dbt project with the catalog, to be shown: the changes to its files, and
+those that are left out, with the reasons."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -45,8 +45,7 @@ _BOTH: Final = "in the project (-), in the catalog (+):"
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
-    """A row of a plan: an update, a file that cannot be read, or a resource without a known
-    dataset.
+    """A row of a plan: an update, an unreadable file, or a resource without a known dataset.
 
     `what` is the property that is updated. `candidates` are the datasets that match the resource.
     """
@@ -62,12 +61,12 @@ class PlanItem:
 
     @property
     def is_written(self) -> bool:
-        """Whether writing the files writes it."""
+        """Whether this item is written when the files are written."""
         return self.kind in _WRITTEN
 
     @property
     def urn(self) -> str:
-        """The URN of the dataset, of the first candidate, or empty."""
+        """The URN of the dataset, or else of the first candidate; empty if there is none."""
         return self.update.urn if self.update is not None else next(iter(self.candidates), "")
 
     @property
@@ -131,14 +130,14 @@ def _column(item: PlanItem) -> str:
 
 
 def _change(item: PlanItem) -> str:
-    """Return the new text, or the reason why it is not written, in one line."""
+    """Return the new text in one line, or the reason why it is not written."""
     text = item.why if item.update is None or not item.is_written else item.update.after
     prefix = "" if item.what in (None, "description") else f"{item.what}: "
     return f"{prefix}{' '.join(text.split())}"
 
 
 def plan_table(items: Sequence[PlanItem]) -> Table:
-    """Return a table of items: kind, place, the change or the reason there is none, and file.
+    """Return a table of items: kind, place, the change or the reason why there is none, and file.
 
     For programs `before` is the present text in the project, `after` the planned one. Items that
     are not compared have no property and no texts.
@@ -195,7 +194,7 @@ def plan_sentence(plan: "ProjectPlan") -> str:
 
 
 def files_sentences(plan: "ProjectPlan") -> tuple[str, ...]:
-    """Return for each file its number of changes, and whether it is new."""
+    """Return a sentence for each file: its number of changes, and whether it is new."""
     counts = Counter(write.file for write in plan.writes)
 
     def sentence(file: "FileUpdate") -> str:
@@ -207,7 +206,7 @@ def files_sentences(plan: "ProjectPlan") -> tuple[str, ...]:
 
 
 def nothing_sentence(plan: "ProjectPlan") -> str:
-    """Return why there is nothing to write; empty if there is something."""
+    """Return a sentence on why there is nothing to write; empty if there is something."""
     if plan.files:
         return ""
     if not plan.updates:
@@ -249,8 +248,8 @@ def item_place(item: PlanItem) -> str:
 
 
 def update_diff(update: "Update") -> Diff:
-    """Return the lines that an update changes; for one that is not written the reason and the
-    difference."""
+    """Return the lines that an update changes; for an update that is not written, the reason and
+    the differences."""
     lines = text_diff(update.before, update.after, context=1, exact=True)
     notes = [update.why or "", hidden_sentence(update.after)]
     if update.kind not in _WRITTEN:
@@ -259,7 +258,7 @@ def update_diff(update: "Update") -> Diff:
 
 
 def item_diff(item: PlanItem) -> Diff:
-    """Return an item as lines: its place, and what is written or why it is not."""
+    """Return an item as lines: its place, and the change, or the reason why it is not written."""
     place = "  ".join(filter(None, (item.file, item_place(item))))
     first = DiffLine(place, "place", "")
     if item.update is not None:
@@ -271,7 +270,7 @@ def item_diff(item: PlanItem) -> Diff:
 def import_remark(
     changes: "ProjectChanges", unknown: "Sequence[ProjectLabel]", *, force_conflicts: bool
 ) -> str:
-    """Return a sentence on what of a project is not imported; empty if all of it is."""
+    """Return a sentence on the parts of a project that are not imported; empty if all are."""
     counts = Counter(
         change.kind
         for change in changes.changeset.left_out
@@ -287,8 +286,8 @@ def import_remark(
 
 
 def plan_report(plan: "ProjectPlan", project: str, *, dry_run: bool) -> Report:
-    """Return the changes of a project, as diffs for a dry run, and then those that were not
-    written, with the reasons."""
+    """Return a report on the changes of a project, as diffs for a dry run, followed by the changes
+    that were not written, with the reasons."""
     items = [item for item in plan_items(plan) if item.update is not None]
     written_items = [item for item in items if item.is_written]
     other_items = [item for item in items if not item.is_written]
@@ -338,8 +337,8 @@ def _plan_notes(plan: "ProjectPlan", *, dry_run: bool) -> Iterator[str]:
 def unmatched_notes(
     unmatched: "Sequence[Unmatched]", problems: Sequence[tuple[str, str]]
 ) -> Iterator[str]:
-    """Yield the files that cannot be read and the resources that do not match exactly one dataset;
-    of those that match none, only the number."""
+    """Yield notes on the unreadable files and the resources that match several datasets, and the
+    number of resources that match none."""
     absent = 0
     for item in rest_items(unmatched, problems):
         if item.kind == "no dataset":
@@ -355,7 +354,7 @@ def unmatched_notes(
 def unmatched_value(
     unmatched: "Sequence[Unmatched]", problems: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
-    """Return what of a project matches no dataset and was not read, for JSON."""
+    """Return the resources that match no single dataset, and the unreadable files, for JSON."""
     return {
         "unmatched": to_objects(unmatched_table(unmatched)),
         "problems": to_objects(unread_table(problems)),
@@ -375,8 +374,8 @@ class DbtLabelOutcome:
 def import_report(
     outcome: FileOutcome, labels: DbtLabelOutcome, changes: "ProjectChanges", report: Path | None
 ) -> Report:
-    """Return the outcome of importing a project: its descriptions, then each tag and owner that was
-    added, or would be."""
+    """Return a report on the import of a project: its descriptions, then each tag and owner that
+    was added, or in a dry run would be added."""
     failed = dict(labels.failed)
     document = {
         "labels": [

@@ -21,18 +21,18 @@ LineKind = Literal["place", "minor", "added", "removed", "same", "gap", "note"]
 `removed` and `same` are lines of the values; `gap` stands for omitted lines; `note` is a remark.
 """
 
-# Every write changes these fields, so they are left out if anything else changed.
+# Every write updates these fields, so they are left out if anything else changed.
 _MINOR_FIELDS: Final = frozenset({"created", "hash", "lastModified"})
-# Fields that hold the columns; the name of the column says as much.
+# Fields that hold the columns; left out of places, because the column's name suffices.
 _COLUMN_FIELDS: Final = frozenset({"editableSchemaFieldInfo", "fields"})
 _SUMMARY_CHANGES: Final = 3
 _SUMMARY_VALUES: Final = 60
 _MAX_LINES: Final = 5_000
-# Texts with more lines are not compared line by line, which takes quadratic time.
+# Texts with more lines are not compared line by line, because that takes quadratic time.
 _MAX_COMPARED: Final = 5_000
 _MAX_WORDS: Final = 400
 _MAX_PAIRS: Final = 200
-# Lines that have less in common are two different lines.
+# Lines with less similarity count as two different lines.
 _MIN_SIMILARITY: Final = 0.4
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _SIGNS: Final[Mapping[str, LineKind]] = {"+": "added", "-": "removed", " ": "same"}
@@ -110,9 +110,9 @@ def value_diff(
 ) -> Diff:
     """Return each change: its position, then the old and the new value.
 
-    Changes that every write makes come last. At most `max_changes` changes are shown, with at most
-    `max_lines` lines each and about 5,000 in total; a remark counts the rest. Takes quadratic time
-    in the number of lines: call it in a thread.
+    Changes of fields that every write updates come last. At most `max_changes` changes are shown,
+    with at most `max_lines` lines each and about 5,000 in total; a remark counts the rest. Takes
+    quadratic time in the number of lines: call it in a thread.
     """
     significant = {id(change) for change in significant_changes(changes)}
     ordered = sorted(changes, key=lambda change: id(change) not in significant)
@@ -136,7 +136,8 @@ def plain_lines(text: str) -> Diff:
 
 
 def significant_changes(changes: Sequence[ValueChange]) -> Sequence[ValueChange]:
-    """Return the changes without those that every write makes, unless there are no others."""
+    """Return the changes without those of fields that every write updates, unless there are no
+    others."""
     return [change for change in changes if change.path[0] not in _MINOR_FIELDS] or changes
 
 
@@ -149,8 +150,9 @@ def summary_of(changes: Sequence[ValueChange]) -> str:
 
 
 def _brief(change: ValueChange) -> str:
-    inside = len(change.path) > 1 and change.path[0] in _COLUMN_FIELDS
-    steps = [line(Urn.label(step)) for step in change.path[inside:]]
+    is_of_column = len(change.path) > 1 and change.path[0] in _COLUMN_FIELDS
+    shown_path = change.path[1:] if is_of_column else change.path
+    steps = [line(Urn.label(step)) for step in shown_path]
     place = "/".join(steps)
     mark = CHANGE_MARKS[change.kind]
     before, after = (_short(value) for value in (change.before, change.after))
@@ -226,7 +228,7 @@ def _pair_words(old: DiffLine, new: DiffLine) -> tuple[DiffLine, DiffLine]:
 
 
 def _ranges(words: Sequence[str], edits: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return ranges of words as ranges of characters, the empty ones left out."""
+    """Return ranges of words as ranges of characters, without empty ranges."""
     starts = [0]
     for word in words:
         starts.append(starts[-1] + len(word))

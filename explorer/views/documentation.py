@@ -1,5 +1,4 @@
-"""The files that documentation is exchanged in, as they are shown: what an import changes and what
-came of it."""
+"""The import of documentation files, to be shown: the changes in a file, and the outcome."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +37,7 @@ class FileOutcome:
 
     @property
     def unapplied(self) -> "tuple[Change, ...]":
-        """The changes that were not applied, in the order of the file, with the reasons."""
+        """The changes that were not applied, with the reasons, in the order of the file."""
         done_ids = {id(change) for change, _ in self.applied.done}
         if self.dry_run:
             done_ids = {id(change) for change in self.to_apply}
@@ -58,8 +57,8 @@ class FileOutcome:
 
 
 def changes_report(changeset: "Changeset", file: str = "") -> Report:
-    """Return the changes as diffs, followed by the lines that cannot be applied, with the
-    reasons."""
+    """Return a report on the changes in a file as diffs, followed by the lines that cannot be
+    applied, with the reasons."""
     return Report(
         _changes_table(changeset),
         tuple(_change_parts(changeset)),
@@ -73,8 +72,8 @@ def changes_report(changeset: "Changeset", file: str = "") -> Report:
 def outcome_report(
     outcome: FileOutcome, report: Path | None, document: Mapping[str, Any] | None = None
 ) -> Report:
-    """Return one line per change that was written, or for a dry run the changes, and those that
-    were not written, with totals; JSON has the entries of `document` too."""
+    """Return a report with a line for each change that was written, or for a dry run the changes;
+    then those that were not written, and totals. JSON also has the entries of `document`."""
     changeset = outcome.changeset
     remarks: tuple[str, ...] = ()
     if outcome.dry_run:

@@ -1,4 +1,4 @@
-"""Drafts as they are listed, and what is told of them."""
+"""The list of drafts, and sentences about drafts."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -15,18 +15,19 @@ DISCARDED: Final = "Discarded the draft"
 
 
 def count_sentence(count: int) -> str:
-    """Return how many drafts there are, as the heading of their list."""
+    """Return the number of drafts, in words, as the heading of their list."""
     return f"{counted(count, 'draft')}, not saved" if count else "No drafts"
 
 
 def unsaved_sentence(count: int) -> str:
-    """Return what is told at the start of a program of drafts that are there."""
+    """Return a sentence, shown when a program starts, on the drafts that it found."""
     texts = counted(count, "text that you typed is", "texts that you typed are")
     return f"{texts} not saved yet"
 
 
 def place_words(stored: "StoredDraft") -> tuple[str, str]:
-    """Return the names of what a draft describes: the entity, and its column, if it is of one."""
+    """Return the names of the entity and of the column that a draft describes; the column is empty
+    for a draft of the entity itself."""
     draft = stored.draft
     return draft.name or draft.urn, draft.column or draft.path or ""
 
@@ -35,7 +36,7 @@ def draft_program(stored: "StoredDraft", process: int) -> str:
     """Return the program in which a draft was typed; `process` is the ID of this program."""
     program = stored.draft.program or "program"
     if stored.process == process:
-        # Whichever it was begun in.
+        # Whichever program it was begun in.
         return "this program"
     return f"{program} {stored.process}, running" if stored.open else f"{program}, ended"
 
@@ -51,7 +52,7 @@ def beginning(stored: "StoredDraft") -> str:
 def drafts_table(drafts: "Sequence[StoredDraft]", process: int) -> Table:
     """Return a row for each draft, in order; `process` is the ID of this program.
 
-    `text` is the whole text, of which people see the beginning.
+    `text` is the whole text; people see only its beginning.
     """
     columns = (
         TableColumn("name", read=lambda draft: place_words(draft)[0], style="bold", detail="urn"),

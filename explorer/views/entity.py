@@ -1,9 +1,9 @@
 """The parts of an entity's page: state, descriptions, links, labels, properties and all other
 aspects.
 
-They are derived from the stored aspects without requests: other entities are given by URN, and the
-front end that renders the parts looks up their names. An aspect without a layout of its own here is
-shown field by field.
+The parts are derived from the stored aspects without requests: other entities are given by URN, and
+the front end that renders the parts looks up their names. An aspect without a layout of its own
+here is shown field by field.
 """
 
 import re
@@ -212,7 +212,7 @@ def facts_of(value: Mapping[str, Any], skipped: frozenset[str] = frozenset()) ->
                 continue
             values = part.values
             if str(key).endswith(_AGAIN):
-                # Newer servers repeat a list of URNs as edges.
+                # Newer servers repeat a list of URNs as a list of edges.
                 values = tuple(value for value in values if value not in earlier_values)
             earlier_values.update(values)
             if values:
@@ -221,8 +221,8 @@ def facts_of(value: Mapping[str, Any], skipped: frozenset[str] = frozenset()) ->
 
 
 def values_of(key: str, value: object) -> tuple[Value, ...]:
-    """Return a value as a tuple of one, a list as its values; empty for a record with several
-    fields."""
+    """Return the values to show for a field: a list as its elements, another value alone; empty for
+    a record with several fields."""
     match value:
         case bool():
             return (Plain("yes" if value else "no"),)
@@ -360,7 +360,7 @@ def detail_parts(entity: "Entity", skipped: frozenset[str] = frozenset()) -> lis
 class Problem:
     """A failing assertion or an active incident: its rule or title, its start, and details.
 
-    With `or_earlier` it may have started earlier.
+    If `or_earlier` is true, it may have started earlier.
     """
 
     verdict: Literal["error", "fails", "incident"]
@@ -371,15 +371,14 @@ class Problem:
     facts: tuple[str, ...]
 
     def day(self, day_of: "Callable[[datetime], str]") -> str:
-        """Return the day it started, empty if unknown."""
+        """Return the day on which the problem started, formatted by `day_of`; empty if unknown."""
         if self.since is None:
             return ""
         return f"{day_of(self.since)}{' or earlier' if self.or_earlier else ''}"
 
 
 def problems(health: "Health") -> Iterator[Problem]:
-    """Yield the failing assertions of an entity, then its incidents, those that have lasted longest
-    first."""
+    """Yield the failing assertions of an entity, then its incidents, each longest-lasting first."""
     for assertion in health.failing:
         verdict: Literal["error", "fails"] = "error" if assertion.is_error else "fails"
         facts = tuple(filter(None, (assertion.actual,)))
@@ -397,7 +396,8 @@ def problems(health: "Health") -> Iterator[Problem]:
 
 
 def health_parts(health: "Health") -> Iterator[Part]:
-    """Return the failed assertions and active incidents of an entity, each with its URN."""
+    """Yield the parts that show the failing assertions and active incidents of an entity, each with
+    its URN."""
     for sentence in health.sentences():
         yield Fact("wrong", (Plain(sentence),), loud=True)
     for problem in problems(health):
@@ -470,8 +470,8 @@ def edges_table(groups: "Iterable[Edges]", names: ActorNames) -> Table:
 
 
 def entity_links_table(links: "Iterable[tuple[str, Link]]", *, several: bool) -> Table:
-    """Return a row for each link of entities, with the URN of the entity, which people see if there
-    are `several`."""
+    """Return a row for each link, with the URN of its entity, which people see only if there are
+    `several` entities."""
     columns = (
         TableColumn(
             "urn", None, lambda pair: pair[0], "everyone" if several else "programs", folds=True
@@ -683,7 +683,7 @@ def _aspect_parts(entity: "Entity", name: str) -> Iterator[Part]:
 
 
 def _own_name(entity: "Entity", raw: Mapping[str, Any]) -> frozenset[str]:
-    """Return the fields that only repeat the name at the top of the page."""
+    """Return the fields of an aspect that only repeat the name at the top of the page."""
     return frozenset(key for key in _NAMES if raw.get(key) == entity.name)
 
 
@@ -747,8 +747,8 @@ _SHOWN_AS_COLUMNS: Final = frozenset(("schemaMetadata", "editableSchemaMetadata"
 def entity_report(
     entity: "Entity", names: Mapping[Urn, str], health: "Health | None" = None
 ) -> Report:
-    """Return the page of an entity for a command: header, health problems, description, columns,
-    links, details; with the names of the entities that it refers to."""
+    """Return a report on an entity for a command: header, health problems, description, columns,
+    links and details. `names` are the names of the entities that it refers to."""
     shown_aspects = ", ".join(name for name in sorted(entity.aspects) if not name.endswith("Key"))
     parts = [
         *_header(entity),
@@ -769,7 +769,7 @@ def entity_report(
 
 
 def aspects_report(urn: str | Urn, aspects: "Sequence[AspectRead]", names: ActorNames) -> Report:
-    """Return aspects as they are stored: as one JSON object by name, or one below the other."""
+    """Return a report on aspects as stored: one below the other, or as one JSON object by name."""
     document = {
         "urn": str(urn),
         "entityName": Urn.parse(urn).entity_type,
@@ -798,8 +798,9 @@ def description_parts(
     *,
     is_only: bool = False,
 ) -> Iterator[ReportPart]:
-    """Yield the edited and the ingested description, each under its label; `stamp` is said of the
-    edited one. Where there `is_only` one, whoever wrote it, it has none."""
+    """Yield the edited and the ingested description, each under its label; `stamp` says who wrote
+    the edited one and when. With `is_only` the entity type has a single description, which has no
+    label."""
     if is_only and (text := edited or ingested):
         yield Prose(text)
         return

@@ -1,4 +1,4 @@
-"""What changed since the last visit, as it is shown: sentences, a row for each entry, and diffs."""
+"""The changes since the last visit, to be shown: sentences, a row for each entry, and diffs."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -38,8 +38,8 @@ def feed_counts(feed: ChangeFeed) -> str:
 
 
 def feed_remarks(feed: ChangeFeed, format_moment: Callable[[int], str] = moment) -> Iterator[str]:
-    """Yield remarks on a feed as sentences: its start, what was not read, and what the log no
-    longer has."""
+    """Yield remarks on a feed as sentences: its start, the changes that were not read, and those
+    that the log no longer has."""
     if feed.replaced:
         yield "The change log is another one than at the last visit: the newest changes are shown."
     elif feed.since is None:
@@ -52,7 +52,7 @@ def feed_remarks(feed: ChangeFeed, format_moment: Callable[[int], str] = moment)
 
 
 def unread_remarks(feed: ChangeFeed) -> Iterator[str]:
-    """Yield what is not in a feed, as sentences."""
+    """Yield sentences on the changes that are missing from a feed."""
     if feed.trimmed:
         yield "The change log does not reach back to the last visit; what is older is lost."
     if feed.unread:
@@ -117,13 +117,13 @@ def _care_mark(entry: FeedEntry) -> str:
 
 
 def entry_place(entry: FeedEntry, feed: ChangeFeed) -> str:
-    """Return the name of what changed, with the column's path without types."""
+    """Return the name of the changed entity, with the path of the column without types, if any."""
     name = feed.name_of(entry.urn)
     return name if entry.path is None else f"{name} · {FieldPath(entry.path).simple}"
 
 
 def entry_sentence(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
-    """Return what an entry says, without its place, as a sentence without a full stop."""
+    """Return a sentence on the change of an entry, without its place and without a full stop."""
     likely = FieldPath(entry.likely).simple if entry.likely is not None else ""
     match entry.kind:
         case "new":
@@ -165,8 +165,8 @@ def entry_sentence(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
 def entry_diff(
     entry: FeedEntry, feed: ChangeFeed, format_moment: Callable[[int], str] = moment
 ) -> Diff:
-    """Return an entry as lines: its sentence, who changed it and when, the diff, and the edited
-    description concerned.
+    """Return an entry as lines: its sentence, author and time, the diff, and the edited description
+    that it may affect.
 
     Takes quadratic time in the number of lines of a text: call it in a thread.
     """
@@ -232,8 +232,8 @@ def _note(text: str) -> DiffLine:
 
 
 def feed_report(feed: ChangeFeed, words: str, *, care: bool) -> Report:
-    """Return the entries of a feed that contain the words, with `care` only those that need
-    attention, and totals."""
+    """Return a report on the entries of a feed that contain the words, with totals; with `care`
+    only those that need attention."""
     entries = [entry for entry in entries_with(feed, words) if entry.needs_care or not care]
     document = {
         "since": feed.since.isoformat() if feed.since is not None else None,

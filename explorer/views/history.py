@@ -80,15 +80,15 @@ _REVIEW: Final = re.compile(r"changeset \S+, proposed by (?P<by>.+), approved by
 
 
 def proposer_of(run_id: str | None) -> str:
-    """Return who proposed what was written after a review, a person or an agent, from the run of
-    the write (`explorer.client.journal.run_name`); empty if nobody else did."""
+    """Return the person or agent who proposed a reviewed edit, from the run of its write
+    (`explorer.client.journal.run_name`); empty if nobody else proposed it."""
     match = _REVIEW.fullmatch(run_id or "")
     return "" if match is None or match["by"] == match["approver"] else line(match["by"])
 
 
 @dataclass(frozen=True, slots=True)
 class VersionStep:
-    """A version of an aspect and what it changed compared with the one before.
+    """A version of an aspect, and its changes compared with the version before.
 
     `previous_version` says whether the version before was read, does not exist, is no longer kept
     by the server, or was not requested; unless it was read, `changes` is `None`.
@@ -112,7 +112,7 @@ class VersionStep:
 
     @property
     def summary(self) -> str:
-        """What the version changed, in a few words; not cleaned for display."""
+        """The changes of the version in a few words; not cleaned for display."""
         match self.previous_version:
             case "read":
                 return summary_of(self.changes or ()) or "nothing changed"
@@ -124,7 +124,7 @@ class VersionStep:
                 return ""
 
     def diff(self) -> Diff:
-        """Return what the version changed as lines; for a first version its whole content.
+        """Return the changes of the version as lines; for a first version its whole content.
 
         Slow for large aspects: call it in a thread.
         """
@@ -137,7 +137,7 @@ class VersionStep:
 class AspectHistory:
     """The versions of an aspect, newest first, as far as they were read.
 
-    `oldest` is the last version that was read, if it is not in `steps` because the one before it
+    `oldest` is the oldest version that was read, if it is not in `steps` because the one before it
     has not been read. `total` is the number of all versions, if known.
     """
 
@@ -164,7 +164,7 @@ class AspectHistory:
         ]
         last = versions[-1] if versions else None
         if last is not None and not (page.truncated and len(page)):
-            # The latest has the number 0, the oldest 1; a sole version is both.
+            # The latest version has the number 0, the oldest 1; a sole version is both.
             sole = last.number == 0 and not self.steps and len(versions) == 1
             first = last.number == 1 or sole
             steps.append(VersionStep(self.aspect, last, None, "none" if first else "not kept"))
@@ -174,8 +174,8 @@ class AspectHistory:
 
 
 def aspects_by_time(entity: "Entity") -> list["AspectRead"]:
-    """Return the aspects of an entity without its key, last written first; those of one run
-    together, by name."""
+    """Return the aspects of an entity except its key, last written first; aspects written by one
+    run are together, by name."""
     aspect_reads = {
         name: aspect for name, aspect in entity.aspects.items() if not name.endswith("Key")
     }
@@ -196,9 +196,9 @@ def aspects_by_time(entity: "Entity") -> list["AspectRead"]:
 
 
 NotRestorable = Literal["no description", "no text", "unchanged", "no column", "column by column"]
-"""Why there is nothing to restore: the version has no description; the change removed an ingested
-one; the description is the same now; the schema no longer has the column; or the version has the
-descriptions of columns, and not of exactly one is it known that it changed."""
+"""The reason why there is no description to restore: the version has none; the change removed an
+ingested one; the description is the same now; the schema no longer has the column; or it is not
+known which one column's description the version changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class OldDescription:
     """An earlier description of an entity, or of its column with the field path `path`.
 
     `current_text` is the edited description that it would replace, empty if there is none. `stamp`
-    is when and by whom the earlier one was written.
+    says when and by whom the earlier description was written.
     """
 
     urn: Urn
@@ -218,7 +218,8 @@ class OldDescription:
     stamp: AuditStamp | None
 
 
-# By the aspects that describe columns, the array of the columns, and where its texts are from.
+# The aspects that describe columns: the field with the array of columns, and the origin of its
+# texts.
 _COLUMN_ARRAYS: Final[Mapping[str, tuple[str, Literal["ingested", "edited"]]]] = {
     "editableSchemaMetadata": ("editableSchemaFieldInfo", "edited"),
     "schemaMetadata": ("fields", "ingested"),
@@ -226,8 +227,8 @@ _COLUMN_ARRAYS: Final[Mapping[str, tuple[str, Literal["ingested", "edited"]]]] =
 
 
 def old_description_of_step(entity: "Entity", step: VersionStep) -> OldDescription | NotRestorable:
-    """Return the description in a version: the entity's, or that of the only column whose
-    description it changed."""
+    """Return the description in a version: that of the entity, or of the column if the version
+    changed exactly one column's description."""
     if step.aspect not in _COLUMN_ARRAYS:
         return old_description(entity, step.aspect, step.version)
     from explorer.client.records import ColumnChange
@@ -312,8 +313,8 @@ def old_description(
 def old_column_description(
     entity: "Entity", path: str, change: "ColumnChange"
 ) -> OldDescription | NotRestorable:
-    """Return the description that a change gave to the column that has, or had before its type or
-    case changed, the field path `path`."""
+    """Return the description that a change gave to a column. `path` is the column's field path, now
+    or before its type or case changed."""
     present = ColumnPaths.of(column.path.raw for column in entity.schema).match(path)
     column = None if present is None else entity.schema.column(present)
     if column is None:
@@ -569,7 +570,7 @@ _WIDE: Final = 110
 def steps_report(
     urn: Urn, steps: "Sequence[VersionStep]", total: int | None, names: ActorNames
 ) -> Report:
-    """Return versions of aspects, of `total` there are, if that is known."""
+    """Return a report on versions of aspects; `total` is the number of all versions, if known."""
     table = history_table("", steps, names)
     narrow: list[ReportPart] = []
     for step in steps:
@@ -601,7 +602,7 @@ def steps_report(
 def column_changes_report(
     urn: str, path: str, changes: "Sequence[ColumnChange]", names: ActorNames, count: int
 ) -> Report:
-    """Return at most `count` changes of a column's description, newest first."""
+    """Return a report on at most `count` changes of a column's description, newest first."""
     latest = changes[:count]
     parts: list[ReportPart] = []
     for change in latest:
@@ -622,14 +623,14 @@ def column_changes_report(
 def blame_report(
     dataset: "Entity", blamed: Mapping[str, "ColumnChange"], names: ActorNames
 ) -> Report:
-    """Return who wrote each column's description."""
+    """Return a report on who wrote each column's description."""
     table = blame_table("", dataset.schema, blamed, names)
     note = f"{len(blamed):,} of {counted(len(dataset.schema), 'column')} described"
     return Report(table, document={"urn": str(dataset.urn)}, rows_name="columns", notes=(note,))
 
 
 def difference_report(difference: "AspectDiff", names: ActorNames) -> Report:
-    """Return the differences between two versions, place by place."""
+    """Return a report on the differences between two versions, place by place."""
     document = {
         "urn": str(difference.urn),
         "aspect": difference.aspect,

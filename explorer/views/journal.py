@@ -1,4 +1,4 @@
-"""The journal of edits as it is shown: the saves, what each changed, and whether it was undone."""
+"""The journal of edits, to be shown: the saves, the changes of each, and whether it was undone."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,9 +37,9 @@ _NOTHING: Final[Mapping[What, str]] = {
     "owners": NOBODY,
     "parent": "the top",
 }
-# A save of thousands of edits is shown by its first ones; a file has all of them.
+# Of a save of thousands of edits only the first are shown; a file has all of them.
 _MOST_EDITS: Final = 50
-# A question fits on the screen.
+# Limits that let a question fit on the screen.
 _ASKED_ABOUT: Final = 8
 
 SaveState = Literal["", "undone", "partly undone", "undo", "redo"]
@@ -48,7 +48,8 @@ SaveState = Literal["", "undone", "partly undone", "undo", "redo"]
 
 @dataclass(frozen=True, slots=True)
 class SaveRecord:
-    """A save in the journal. `standing` has its entries that are not undone; `None` if all are."""
+    """A save in the journal. `standing` holds its entries that are not undone; `None` if all are
+    undone."""
 
     save: JournalSave
     standing: JournalSave | None
@@ -114,8 +115,8 @@ def journal_page(
 
 
 def _server_names(addresses: Iterable[str]) -> dict[str, str]:
-    """Return what people are shown of servers, by address: of the local catalog that it is on this
-    machine; of several of them their directories."""
+    """Return the display names of servers, by address. A local catalog is called `this machine`; if
+    there are several, they are named by their directories."""
     unique_addresses = dict.fromkeys(addresses)
     local = [address for address in unique_addresses if address.startswith(UNIX)]
     names = {address: str(Path(address.removeprefix(UNIX)).parent) for address in local}
@@ -155,19 +156,19 @@ def journal_table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[st
 
 
 def without_sources(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Return edits without the sources of texts, which go with the texts; all if nothing else was
-    edited."""
+    """Return the edits without those of text sources, which accompany edits of texts; all of them
+    if nothing else was edited."""
     all_edits = tuple(edits)
     return tuple(edit for edit in all_edits if edit.what != "source") or all_edits
 
 
 def save_sentence(record: SaveRecord) -> str:
-    """Return what a save edited: the place of its only edit, or the number of edits of each kind
-    and of entities."""
+    """Return what a save edited, in words: the place of its only edit, or the number of edits of
+    each kind and of entities."""
     edits = record.edits
     if len(edits) == 1:
         urn, column = edits[0].urn, edits[0].column
-        # The column first: where there is little room, the name of its table ends in a mark.
+        # The column comes first, because the end of a long place is cut.
         place = urn.name if column is None else f"{FieldPath(column).simple} in {urn.name}"
         return f"{edits[0].what} of {place}"
     counts = Counter(edit.what for edit in edits)
@@ -177,14 +178,14 @@ def save_sentence(record: SaveRecord) -> str:
 
 
 def saved_sentence(sentence: str, warnings: Iterable[str], undo: str = "") -> str:
-    """Return how a save ended: the sentence, and how to undo the save, or what was warned of it
+    """Return a sentence on a save, followed by how to undo it, or by its warnings
     (`Catalog.save_warnings`)."""
     sentences = [f"{warning[0].upper()}{warning[1:]}." for warning in warnings]
     return " ".join(filter(None, (sentence, *(sentences or (undo,)))))
 
 
 def save_diff(record: SaveRecord) -> Diff:
-    """Return what a save changed as lines, each edit below the name of its place; only the first
+    """Return the changes of a save as lines, each edit below the name of its place; only the first
     edits if there are very many."""
     lines: list[DiffLine] = []
     lines += (DiffLine(words, "note", "") for words in record.save.people)
@@ -198,7 +199,8 @@ def save_diff(record: SaveRecord) -> Diff:
 
 
 class UndoneValue(NamedTuple):
-    """What an undo does to one value: `before`, empty for labels and entities, becomes `after`."""
+    """The effect of an undo on one value: `before`, which is empty for labels and entities, becomes
+    `after`."""
 
     title: str
     before: str
@@ -212,8 +214,9 @@ class UndoneValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UndoPreview:
-    """What the undo of a save does: `question` asks for it, `origin` says when and by whom the save
-    was made. `values` are the first ones, `remaining` is the number of the others."""
+    """A preview of the undo of a save: `question` asks whether to do it, `origin` says when and by
+    whom the save was made. `values` are the first values that change, `remaining` is the number of
+    the others."""
 
     question: str
     origin: str
@@ -228,8 +231,8 @@ def undo_preview(
     is_redo: bool,
     format_moment: Callable[[int], str] = moment,
 ) -> UndoPreview:
-    """Return what the undo of a save does. If the save is itself an undo that is redone, `is_redo`
-    is set; `is_last` if it was not chosen, but is the last one."""
+    """Return a preview of the undo of a save. `is_redo` is true if the save is itself an undo,
+    `is_last` if it was not chosen but is the last one."""
     edits = without_sources(edit for edit, _ in save.edits)
     if is_redo:
         question = "Redo the save that was undone last" if is_last else "Redo what this save undid"
@@ -254,7 +257,7 @@ def _undone_value(edit: Edit) -> UndoneValue:
     before, after = (value_words(edit.what, value) for value in (edit.after, edit.before))
     texts = _text(edit.after), _text(edit.before)
     if before == after and all(texts):
-        # They begin alike: shown from the word where they differ.
+        # Both texts begin alike, so they are shown from the first differing word.
         alike = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
         )

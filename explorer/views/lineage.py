@@ -1,7 +1,7 @@
-"""Lineage, impact and paths as they are shown: entities in words, trees, tables and steps; and the
+"""Lineage, impact and paths, to be shown: entities in words, trees, tables and steps; and the
 schema changes between two commits with their impact, as a table and as a comment on a pull request.
 
-The records are built from the node attributes of `explorer.graph`; owners and domains are given by
+The records are built from the node attributes of `explorer.graph`, which give owners and domains by
 URN.
 """
 
@@ -56,7 +56,7 @@ _USUAL_ENVIRONMENT: Final = "PROD"
 
 
 def is_indirect(edge: Attributes) -> bool:
-    """Return whether an edge is a guess, or bridges nodes that are left out."""
+    """Return whether an edge is a guess, or stands for a path over nodes that are left out."""
     return bool(edge.get("over") or edge.get("guess"))
 
 
@@ -64,10 +64,10 @@ def is_indirect(edge: Attributes) -> bool:
 class LineageEntity:
     """An entity or column in a lineage, in words that are safe to show.
 
-    `name` is its display name, for a column preceded by its dataset's. `distinction` distinguishes
-    it from others of the same name in the list, and is empty if there are none. `environment` is
-    empty for the usual one. `states` say what is unusual about it. `hops` is its distance, negative
-    for upstream; `None` if unknown. `owners` and `domain` are names.
+    `name` is the display name, for a column preceded by that of its dataset. `distinction` tells it
+    from others of the same name in the list, and is empty if there are none. `environment` is empty
+    for the usual one. `states` are unusual states, such as being deprecated. `hops` is the
+    distance, negative for upstream; `None` if unknown. `owners` and `domain` are names.
     """
 
     urn: str
@@ -88,7 +88,7 @@ class LineageEntity:
 
     @property
     def type(self) -> str:
-        """Kind, platform and environment, where known: `View · hive`."""
+        """The kind, platform and environment, where known: `View · hive`."""
         parts = (self.kind, self.platform, self.environment)
         return " · ".join(part for part in parts if part)
 
@@ -104,7 +104,7 @@ def lineage_entity(
     names: Mapping[str, str] | None = None,
     distinction: str = "",
 ) -> LineageEntity:
-    """Return a node of a graph in words; `names` are those of owners and domains, by URN."""
+    """Return a node of a graph in words; `names` are the names of owners and domains, by URN."""
     name = line(str(attributes.get("name") or "")) or line(urn)
     kind = singular(str(attributes.get("kind") or attributes.get("type") or ""))
     if "column" in attributes:
@@ -129,7 +129,7 @@ def lineage_entity(
 def lineage_entities(
     nodes: Iterable[tuple[str, Attributes]], names: Mapping[str, str] | None = None
 ) -> dict[str, LineageEntity]:
-    """Return nodes of a graph in words, by URN; those of the same name get a distinction."""
+    """Return nodes of a graph in words, by URN; nodes with the same name get a distinction."""
     from explorer.graph.nodes import distinctions
 
     node_list = list(nodes)
@@ -141,7 +141,7 @@ def lineage_entities(
 
 
 def states(attributes: Attributes) -> tuple[str, ...]:
-    """Return what is unusual about a node, in words."""
+    """Return the unusual states of a node, in words."""
     words = []
     if attributes.get("removed"):
         words.append("removed")
@@ -242,7 +242,7 @@ NodeState = Literal["plain", "root", "ghost", "removed", "more"]
 Edge = tuple[str, str]
 SIDES: Final[tuple[Flow, Flow]] = ("UPSTREAM", "DOWNSTREAM")
 FACETS: Final = ("type", "platform")
-"""What nodes can be left out by."""
+"""The properties by which nodes can be left out."""
 
 FACT_SEPARATOR: Final = " · "
 
@@ -263,11 +263,11 @@ class LineageNode:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The part of a lineage graph that is drawn. `indirect` edges are paths over nodes left out, or
-    guesses. `count` of `total` entities are among the nodes.
+    """The part of a lineage graph that is drawn. `indirect` edges are guesses, or stand for paths
+    over nodes that are left out. `count` of the `total` entities are drawn.
 
-    `graph` has the nodes drawn, without placeholders, in the order of `nodes`, and those `without`
-    which it was asked for are only in `chosen`.
+    `graph` has the drawn nodes in the order of `nodes`, but no placeholders. `chosen` are these
+    nodes and those that were left out by type or platform.
     """
 
     nodes: Mapping[str, LineageNode]
@@ -307,12 +307,13 @@ def choose_nodes(
     most: int = MAX_DRAWN,
     neighbours: int = MAX_NEIGHBOURS_DRAWN,
 ) -> Neighbourhood:
-    """Return at most `most` nodes up and down from the roots, nearest first, with at most a dozen
-    neighbours of each on each side. Pure.
+    """Return the part of the graph to draw: at most `most` nodes upstream and downstream of the
+    roots, nearest first, with at most `neighbours` neighbours of each node on each side. Pure.
 
-    `expanded` allows more for some nodes and sides, also further than `hops`; what is connected
-    through a `folded` one alone is left out. `wanted` nodes are always included. Those `without`
-    which it is drawn, such as ("type", "Table"), are stepped over.
+    `expanded` allows more neighbours for some nodes and sides, even beyond `hops`. Nodes connected
+    only through a `folded` node and side are left out. `wanted` nodes are always included. Nodes
+    with a property in `without`, such as ("type", "Table"), are left out, and their neighbours are
+    connected directly.
     """
     extra = expanded or {}
     chosen = dict.fromkeys(root for root in roots if root in graph)
@@ -332,7 +333,7 @@ def choose_nodes(
                 beside = near(graph, node, side)
                 more_nodes = [neighbour for neighbour in beside if neighbour not in chosen]
                 free = max(room - (len(beside) - len(more_nodes)), 0)
-                # One left out takes the same room as saying so.
+                # A single node takes no more room than the placeholder for it.
                 free = len(more_nodes) if len(more_nodes) == free + 1 else free
                 chosen |= dict.fromkeys(more_nodes[: max(min(free, limit - len(chosen)), 0)])
                 following += [(neighbour, side) for neighbour in beside if neighbour in chosen]
@@ -388,7 +389,7 @@ def _neighbourhood(
 
 def _node(urn: str, attributes: Attributes, distinction: str, *, is_root: bool) -> LineageNode:
     entity = lineage_entity(urn, attributes)
-    # What tells it from others of its name is the last to be left out for lack of room.
+    # The distinction comes first, because facts at the end are left out for lack of room.
     name, facts = entity.name, [distinction, entity.kind, entity.platform]
     if "column" in attributes:
         name = line(attributes["column"]) or urn
@@ -402,8 +403,8 @@ def _node(urn: str, attributes: Attributes, distinction: str, *, is_root: bool) 
 
 
 def edges_between(edges: Iterable[Edge], source: str, target: str) -> frozenset[Edge]:
-    """Return the edges of all shortest paths from one node to the other, or in the opposite
-    direction. Pure."""
+    """Return the edges of all shortest paths from one node to the other, or, if there are none, in
+    the opposite direction. Pure."""
     import networkx as nx
 
     graph = nx.DiGraph(edges)
@@ -434,9 +435,9 @@ _MOST_REFERENCES: Final = 5
 class TreeLine:
     """A line of a tree of the entities upstream or downstream of an entity.
 
-    `depth` counts from 1; `prefix` are the drawn lines that lead to it. `note` says how the data
-    gets there. A line with a `reference` only says where the entity has its own line; without an
-    entity it counts such lines. `hidden` is the number of neighbours of the entity without a line.
+    `depth` counts from 1; `prefix` are the drawn lines before the text. `note` describes the edge
+    to the entity. A line with a `reference` only points to the entity's own line, or, without an
+    entity, counts such lines. `hidden` is the number of neighbours of the entity that have no line.
     """
 
     depth: int
@@ -469,8 +470,9 @@ def lineage_tree(
 ) -> list[TreeLine]:
     """Return the lines of one side of a lineage graph, without the root.
 
-    The tree has the shortest paths from the root; only `entities` have lines. An entity that occurs
-    again is a reference. With `upward` the root is below the lines.
+    The tree follows the shortest paths from the root; only `entities` have lines. Where an entity
+    occurs again, there is a reference to its line. With `upward` the tree grows upwards from the
+    root.
     """
     near = graph.predecessors if side == "upstream" else graph.successors
     further: dict[str, list[str]] = {}
@@ -479,7 +481,7 @@ def lineage_tree(
             (entities[neighbour].name.casefold() if neighbour in entities else "", neighbour)
             for neighbour in near(node)
         ]
-        # The lines of what is above are read from the bottom.
+        # In a tree that grows upwards, lines are read from the bottom.
         further[node] = [neighbour for _, neighbour in sorted(neighbours, reverse=upward)]
 
     def edge(node: str, neighbour: str) -> str:
@@ -510,7 +512,7 @@ def _edge_note(edge: Attributes) -> str:
 def _parents(
     root: str, further: Mapping[str, Sequence[str]], entities: Collection[str]
 ) -> dict[str, str]:
-    """Return for each entity the one from which it is reached first."""
+    """Return for each entity the one from which it is first reached (breadth first)."""
     parents = {root: ""}
     waiting = deque([root])
     while waiting:
@@ -587,8 +589,8 @@ _MAX_CYCLES: Final = 3
 class LineageListing:
     """The lineage of an entity or column, `root`, on some sides.
 
-    `nearest` has the URNs to show, those within `hops` from the nearest on, without the root. The
-    graph may reach one hop further.
+    `nearest` are the URNs to show, within `hops`, nearest first, without the root. The graph may
+    reach one hop further.
     """
 
     root: str
@@ -621,8 +623,8 @@ class LineageListing:
 
 
 def lineage_report(listing: LineageListing, *, as_tree: bool = True) -> Report:
-    """Return lineage as a tree, the entity below its upstream and above its downstream, or as a
-    line for each entity, nearest first."""
+    """Return a report on lineage: a tree, in which the root is below its upstream and above its
+    downstream, or a line for each entity, nearest first."""
     parts = _tree_parts(listing) if as_tree else [_nearest_table(listing)]
     return Report(parts=parts, urns=listing.nearest, notes=tuple(_lineage_notes(listing)))
 
@@ -680,7 +682,7 @@ def _nearest_table(listing: LineageListing) -> Table:
 
 
 def _lineage_notes(listing: LineageListing) -> Iterator[Note]:
-    """Yield totals, what was left out and how to see it, and cycles."""
+    """Yield notes on the totals, on what was left out and how to see it, and on cycles."""
     total, hops = listing.total, hop_count(listing.hops)
     counts = ", ".join(f"{listing.count(flow):,} {_SIDES[flow]}" for flow in _in_order(listing))
     if not total:
@@ -719,12 +721,12 @@ def _cycle_notes(listing: LineageListing) -> Iterator[str]:
 
 
 def incomplete_sentence(reason: str | None) -> str:
-    """Return that something was not read to its end, and why; empty without a reason."""
+    """Return a sentence that the data is incomplete, with the reason; empty without a reason."""
     return f"incomplete: {reason}" if reason else ""
 
 
 def incomplete_note(reason: str, hint: str = "") -> TextLine:
-    """Return a note that something was not read to its end, and why."""
+    """Return a note that the data is incomplete, with the reason."""
     return text_line(("incomplete: ", "bold"), reason, hint)
 
 
@@ -745,7 +747,7 @@ CERTAINTY_NOTES: "Final[Mapping[Certainty, str]]" = {
 class ImpactView:
     """The entities affected by a change of an entity or a column, most used first.
 
-    `names` are those of owners and domains, by URN; `name` is the display name of the changed
+    `names` are the names of owners and domains, by URN; `name` is the display name of the changed
     entity.
     """
 
@@ -801,8 +803,8 @@ class ImpactView:
         )
 
     def groups(self, by: "Grouping") -> "list[tuple[str, str, tuple[Affected, ...]]]":
-        """Return key, name and members of each group, largest first; the key "" is for those
-        without one."""
+        """Return the key, name and members of each group, largest first; the key "" is for entities
+        without a group."""
         items = self.impact.by(by).items()
         return [(key, label_name(key, self.names) if key else "", some) for key, some in items]
 
@@ -844,8 +846,8 @@ _WIDEST: Final = 140
 
 
 def impact_report(view: ImpactView, grouping: "Grouping | None", top: int | None) -> Report:
-    """Return the affected entities, at most `top`, the most used first; people see one table, or
-    with `grouping` one per group with at most `top` lines each."""
+    """Return a report on the affected entities, at most `top`, most used first. People see one
+    table, or with `grouping` a table for each group with at most `top` lines."""
     impact = view.impact
     most = len(impact.affected) if top is None else top
     parts: list[ReportPart] = []
@@ -909,8 +911,8 @@ def _affected_table(view: ImpactView, affected: "Sequence[Affected]") -> ReportP
 
 
 def _impact_value(view: ImpactView) -> dict[str, Any]:
-    """Return what the JSON object has beside `affected`: `groups` has the counts for each type,
-    platform, owner and domain; the key "" is for entities without one."""
+    """Return the entries of the JSON object except `affected`: `groups` has the counts for each
+    type, platform, owner and domain; the key "" is for entities without one."""
     impact = view.impact
     from explorer.graph.analysis import Grouping
 
@@ -971,7 +973,7 @@ _ARROWS: Final = {"any": "—", "downstream": "→", "upstream": "←"}
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """An entity on a path, and the relationships that lead to it from the one before."""
+    """An entity on a path, and the relationships that lead to it from the previous entity."""
 
     entity: LineageEntity
     relationship: str = ""
@@ -992,8 +994,8 @@ class PathsView:
 
     @classmethod
     def of(cls, paths: "Paths", entities: "Mapping[Urn, Entity]") -> "PathsView":
-        """Return the view of paths; `entities` are those on them, where the catalog has them, with
-        the aspects of `explorer.graph.nodes.details`."""
+        """Return the view of paths; `entities` are the stored entities on them, with the aspects of
+        `explorer.graph.nodes.details`."""
         from explorer.graph.nodes import attributes_of
 
         met = dict.fromkeys(
@@ -1051,14 +1053,14 @@ class PathsView:
         )
 
 
-# By how much a search of paths that stopped is suggested to go further.
+# The number of further hops that is suggested after a search of paths has stopped.
 _FURTHER: Final = 4
 
 
 def paths_report(view: PathsView, relationships: Sequence[str], most_hops: int) -> Report:
-    """Return one line per path, numbered if there are several; as URNs only the first path. If the
-    paths do not follow lineage, each arrow has the name of its relationship. Where the search
-    stopped, a note suggests another of at most `most_hops`."""
+    """Return a report with a line for each path, numbered if there are several; as URNs only the
+    first path. If the paths do not follow lineage, each arrow has the name of its relationship. If
+    the search stopped early, a note suggests another with at most `most_hops`."""
     paths = view.paths
     widest = len(str(len(view.steps)))
     parts = [
@@ -1140,7 +1142,8 @@ class RelationshipGroup:
 
 @dataclass(frozen=True, slots=True)
 class RelatedEntities:
-    """RelatedEntities of an entity in groups, outgoing ones first, with attributes of those shown.
+    """The relationships of an entity in groups, outgoing ones first, with attributes of the
+    entities shown.
 
     `totals` are the server's counts. The counts of the groups cover only what was read.
     """
@@ -1152,7 +1155,7 @@ class RelatedEntities:
 
 
 def relationships_report(related: RelatedEntities) -> Report:
-    """Return a heading with the count of each relationship, and its entities below."""
+    """Return a report with a heading and count for each relationship, and its entities below."""
     parts: list[ReportPart] = []
     for group in related.groups:
         is_outgoing = group.direction == "OUTGOING"
@@ -1219,8 +1222,8 @@ def _relationship_notes(related: RelatedEntities) -> Iterator[str]:
 def script_report(
     statements: "Sequence[StatementLineage]", catalog_tables: "CatalogTables"
 ) -> Report:
-    """Return the target, upstream tables and column lineage of each statement of a SQL script, and
-    of those that were not parsed the reason."""
+    """Return a report on the statements of a SQL script: the target, upstream tables and column
+    lineage of each, or the reason why it could not be parsed."""
     parts: list[ReportPart] = []
     notes: list[str] = []
     for statement in statements:
@@ -1287,9 +1290,9 @@ _MOST_OWNERS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ChangeImpact:
-    """A change and its impact, one for each dataset of the catalog that has the table's name.
+    """A schema change and its impacts, one for each dataset of the catalog with the table's name.
 
-    `problem` is the reason why nothing is known about it.
+    `problem` is the reason if the impact is unknown.
     """
 
     change: "SchemaChange"
@@ -1324,7 +1327,8 @@ class ChangeImpact:
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """The owners of the affected entities, those of the most used first."""
+        """The names of the owners of the affected entities, those of the most used entities
+        first."""
         names = {key: name for view in self.impacts for key, name in view.names.items()}
         return tuple(
             dict.fromkeys(
@@ -1334,7 +1338,7 @@ class ChangeImpact:
 
     @property
     def truncated(self) -> tuple[str, ...]:
-        """What was not reached, in words."""
+        """The reasons why impacts are incomplete, in words."""
         cuts = (view.impact.truncated for view in self.impacts)
         return tuple(dict.fromkeys(cut for cut in cuts if cut))
 
@@ -1360,9 +1364,9 @@ def change_text(change: "SchemaChange") -> str:
 
 @dataclass(frozen=True, slots=True)
 class SchemaChangesView:
-    """The changes between two commits with their impact: most used first, then in the order of the
-    files. Those of logic are a class of their own, which breaks nothing: what depends on them has
-    other values or rows."""
+    """The changes between two commits with their impacts: most used first, then in the order of the
+    files. Changes of logic come last: they break nothing, but change the values or rows of
+    dependent entities."""
 
     schemas: "ChangedSchemas"
     impacts: tuple[ChangeImpact, ...]
@@ -1394,7 +1398,8 @@ class SchemaChangesView:
 
     @property
     def may_break(self) -> bool:
-        """Whether a change affects anything, or might, because something could not be examined."""
+        """Whether a change affects any entity, or might, because something could not be
+        examined."""
         breaking = [impact for impact in self.impacts if impact.change.kind != "logic"]
         return bool(
             self.affecting or self.schemas.skipped or any(impact.truncated for impact in breaking)
@@ -1422,7 +1427,7 @@ class SchemaChangesView:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What could not be examined, one sentence each."""
+        """Sentences on what could not be examined."""
         skipped = (
             f"{line(part.subject)}: {line(part.reason, 400)}" for part in self.schemas.skipped
         )
@@ -1469,7 +1474,7 @@ class SchemaChangesView:
         return Table.from_records(self.impacts, columns, self.title)
 
     def report(self) -> Report:
-        """Return the changes; as URNs those of the affected entities."""
+        """Return a report on the changes; as URNs those of the affected entities."""
         skipped = [
             {"subject": part.subject, "reason": part.reason} for part in self.schemas.skipped
         ]

@@ -54,7 +54,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Stamped:
-    """A time, in milliseconds since 1970 UTC, and who did it, if known."""
+    """The time of an action, in milliseconds since 1970 UTC, and who did it, if known."""
 
     millis: int
     actor: Urn | None = None
@@ -72,7 +72,8 @@ class Web:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """The folders that something is in, from the top; one that stands for an entity is its URN."""
+    """The folders that contain something, from the top; a folder that stands for an entity is given
+    by its URN."""
 
     folders: tuple[Urn | str, ...]
 
@@ -94,9 +95,9 @@ Tone = Literal["plain", "quiet", "loud"]
 class Cell:
     """A cell of a grid, or the value in a row of facts.
 
-    `mark` is shown before the text, `below` on lines of its own after it; `detail` if there is
+    `mark` is shown before the text, `below` on lines of its own after it, `detail` only if there is
     room. `link` is an address, shown as a link if its scheme is safe. `indent` is a number of
-    levels. `markdown` marks a description.
+    levels. `markdown` is true for a description.
     """
 
     text: str
@@ -177,7 +178,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between two texts or values."""
+    """The differences between two texts or values."""
 
     lines: Diff
 
@@ -201,8 +202,8 @@ Part = Title | Say | Prose | Code | Fact | Facts | Grid | Fold | Difference | Pi
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Steps one after another, after a number or a mark; where there is no room for all of them,
-    the others stand below."""
+    """Steps in a row, after a number or a mark (`start`); steps that do not fit on the line are
+    shown below."""
 
     start: str
     steps: Sequence[TextLine]
@@ -210,8 +211,9 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Parts for a page of at least `width` cells, and the same for narrower ones; `is_cut` if long
-    lines of the wide ones are cut, so that files and pipes, of any width, get the narrow ones."""
+    """Two layouts of the same content: `wide` for pages of at least `width` cells, `narrow` for
+    others. `is_cut` is true if the wide layout cuts long lines; files and pipes then get the narrow
+    one."""
 
     width: int
     wide: Sequence["ReportPart"]
@@ -223,17 +225,18 @@ ReportPart = Part | TextLine | Chain | Table | Bars | Lines | Fitted
 """A part of a report, which a command prints."""
 
 Note = str | TextLine
-"""What is said beside a view."""
+"""A remark beside a view."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is shown of a thing in any form.
+    """A report in all the forms in which a command can print it.
 
     People see `parts`, by default the `table`, with the `names` of entities. Programs get the
-    table, its URNs or `urns`, and as JSON the `document`, by default the rows of the table, which
-    with `rows_name` are an entry of the document. `notes` are said beside every form, except JSON
-    if that `is_complete` and says them itself; `remarks` only to people.
+    table, or URNs (`urns`, by default those in the table), or as JSON the `document`, by default
+    the rows of the table; with `rows_name` the rows become an entry of the document. `notes`
+    accompany every form, except JSON if `is_complete` says that it already contains them; `remarks`
+    are only for people.
     """
 
     table: Table | None = None

@@ -1,5 +1,4 @@
-"""Search as it is shown: results, why each matched, facets, and sort orders; and a page of a
-folder."""
+"""Search results, to be shown: why each matched, facets and sort orders; and pages of folders."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -131,14 +130,13 @@ class MatchedField:
 class ResultRow:
     """A search result.
 
-    In a search of columns it is a `column`, and `table` is the name of its table. `kind` is the
-    platform's name for this kind of entity, else the entity type; `description` is
-    the edited one if `is_edited`, else the ingested one. `deprecation` is the reason for the
-    deprecation, `None` if not deprecated. `lacks` are words of the search that it does not have,
-    all of them if it was found `by_meaning`.
-    `measures` are its rows, use and last change, `None` if
-    they were not read. `use` is the part of the score that comes from use. If not `is_read`, only
-    the URN is known.
+    In a search of columns the result is a `column`, and `table` is the name of its table. `kind` is
+    the platform's name for this kind of entity, else the entity type. `description` is the edited
+    one if `is_edited`, else the ingested one. `deprecation` is the reason for the deprecation,
+    `None` if not deprecated. `lacks` are the words of the search that the entity does not have: all
+    of them if it was found `by_meaning`. `measures` are the row count, use and last change, `None`
+    if they were not read. `use` is the part of the score that comes from use. Unless `is_read`,
+    only the URN is known.
     """
 
     urn: Urn
@@ -161,8 +159,8 @@ class ResultRow:
     column: "HitColumn | None" = None
     table: str = ""
     place: str = ""
-    """What tells it from results that look like it: its environment, and its folders, the first of
-    which is the platform instance, if it has one. Empty where none does."""
+    """Tells the result from others that look alike: its environment and its folders, the first of
+    which is the platform instance, if any. Empty if no other looks alike."""
 
     @property
     def kind_label(self) -> str:
@@ -171,8 +169,8 @@ class ResultRow:
 
     @property
     def states(self) -> tuple[str, ...]:
-        """The states that readers should know: draft, soft-deleted, deprecated, found by meaning
-        alone, without a word of the search."""
+        """The states that readers should know: has a draft, soft-deleted, deprecated, found by
+        meaning alone, lacks a word of the search."""
         lacking = [*self.lacks[:_MOST_LACKING], *["…"][: len(self.lacks) > _MOST_LACKING]]
         states = {
             "draft": self.has_draft,
@@ -196,7 +194,7 @@ class ResultRow:
 
     @property
     def description_placeholder(self) -> str:
-        """What is shown in place of a description: that there is none, if that is known."""
+        """The text shown in place of a description; empty if the entity was not read."""
         return "no description" if self.is_read else ""
 
     @property
@@ -206,8 +204,8 @@ class ResultRow:
 
     @property
     def matched_labels(self) -> tuple[str, ...]:
-        """The fields that matched, without duplicates; those of columns with the columns: `id`,
-        `fieldPaths: email, email_hash`."""
+        """The fields that matched, without duplicates; fields of columns are followed by the
+        columns: `id`, `fieldPaths: email, email_hash`."""
         columns: dict[str, dict[str, None]] = {}
         for match in self.matches:
             columns.setdefault(match.field, {}).update(
@@ -227,22 +225,23 @@ class ResultRow:
 
     @property
     def entity_urn(self) -> Urn:
-        """The entity to open: of a column its table."""
+        """The URN of the entity to open; for a column that of its table."""
         return self.urn if self.column is None else self.column.table
 
     def column_to_open(self, words: str) -> str | None:
-        """Return the field path of the column to open the entity at: that of a column, or the one
-        that explains words which are not in the entity's name. `None` for no column."""
+        """Return the field path of the column at which to open the entity: that of a column result,
+        or of the column that matched words missing in the entity's name. `None` if there is no such
+        column."""
         if self.column is not None:
             return self.column.path
         match = self.hidden_match(self.name, words)
         return match.column if match is not None else None
 
     def hidden_match(self, text: str, words: str) -> MatchedField | None:
-        """Return the match that explains the words that are not in `shown`.
+        """Return the match that explains the words of the search that are not in the shown `text`.
 
-        `shown` is what the reader sees of the name and the description. Returns `None` if it
-        contains all words, or if only the name matched, in another form of a word.
+        `text` is the visible part of the name and the description. Returns `None` if it contains
+        all words, or if only the name matched, in another form of a word.
         """
         folded_text = text.casefold()
         hidden = [word for word in words.casefold().split() if word not in folded_text]
@@ -267,7 +266,7 @@ def result_row(
     *,
     has_draft: bool = False,
 ) -> ResultRow:
-    """Return a result; without its entity only with what the URN contains."""
+    """Return the row of a result; without `entity` it has only what the URN contains."""
     urn = hit.urn
     matched = tuple(map(_matched_field, hit.matches))
     if hit.column is not None:
@@ -323,7 +322,7 @@ def result_rows(
     measures: Mapping[Urn, "Measures"] | None = None,
     drafts: Container[str] = (),
 ) -> tuple[ResultRow, ...]:
-    """Return the results of a page, in order; `drafts` has the URNs of entities with drafts."""
+    """Return the rows of a page, in order; `drafts` has the URNs of entities with drafts."""
     measures_by_urn = measures or {}
     rows = tuple(
         result_row(
@@ -337,8 +336,9 @@ def result_rows(
 
 
 def places_of(entities: Iterable[tuple[Urn, object]]) -> dict[Urn, str]:
-    """Return the places, as `ResultRow.place`, of the entities that look like another one among
-    these, each given with what it looks like."""
+    """Return places (see `ResultRow.place`) for the entities that look like another one in the
+    list, by URN. Each entity is given with its look, which is equal for entities that look
+    alike."""
     urns_by_look: dict[object, list[Urn]] = {}
     for urn, look in entities:
         urns_by_look.setdefault(look, []).append(urn)
@@ -351,8 +351,8 @@ def _folder_of(urn: Urn) -> str:
 
 
 def loosened_label(page: "SearchPage", room: int = _LONGEST_LABEL) -> str:
-    """Return in words that some results have only most of the words, which come last and are cut
-    where there is no room for all; empty if all have all."""
+    """Return a remark that some results have only most of the words; empty if all results have all
+    words. The words are listed at the end, and cut to fit in `room` characters."""
     if page.complete is None:
         return ""
     alike = " or mean something alike" if page.by_meaning else ""
@@ -364,7 +364,8 @@ def loosened_label(page: "SearchPage", room: int = _LONGEST_LABEL) -> str:
 
 
 def meaning_label(info: "ServerInfo") -> str:
-    """Return in words that a server's searches find by meaning too, or when; empty if not."""
+    """Return a remark that the server's searches find by meaning too, or will once its texts are
+    read, or that this failed; empty if it is switched off."""
     match info.meaning:
         case "on":
             return f"searches find by meaning too, of {counted(info.texts_read, 'text')}"
@@ -379,8 +380,8 @@ def meaning_label(info: "ServerInfo") -> str:
 
 
 def tables_label(page: "SearchPage") -> str:
-    """Return in words that not all tables that a search of columns finds were looked through; empty
-    if they were."""
+    """Return a remark that a search of columns looked through only some of the matching tables;
+    empty if it looked through all."""
     if page.tables is None or page.tables[0] >= page.tables[1]:
         return ""
     read, total = page.tables
@@ -388,8 +389,8 @@ def tables_label(page: "SearchPage") -> str:
 
 
 def sort_label(order: str, *, has_words: bool) -> str:
-    """Return the label of a sort order; without words to search for, no result is the best
-    match."""
+    """Return the label of a sort order. Without words to search for, results have no best match, so
+    the default order gets another label."""
     if not order:
         return SORT_ORDERS[""] if has_words else "everything"
     return SORT_ORDERS.get(order) or line(order, 60)
@@ -476,8 +477,9 @@ def facet_groups(
 def _rows_without_results(
     field: str, chosen: Sequence[str], counted: AbstractSet[str], names: Mapping[str, str]
 ) -> Iterator[FacetRow]:
-    """Return rows for the chosen values that no result has. What a name stands for, such as a
-    person and a group, is one row without a number: other values with that name are found too."""
+    """Yield rows for the chosen values that no result has. Chosen values of the same name, such as
+    a person and a group, share a row without a count, because a search by name finds other values
+    too."""
     spelled: dict[str, list[str]] = {}
     for value in chosen:
         spelled.setdefault(Urn.label(value), []).append(value)
@@ -564,11 +566,11 @@ def search_report(
     explains: bool = False,
     only_urns: bool = False,
 ) -> Report:
-    """Return a page of results, with `explains` why each matched; for programs with all that
-    matched and the facets.
+    """Return a report on a page of results, with `explains` also why each matched. Programs get all
+    matches and the facets.
 
-    The URNs are those of the results that lack no word: what reads them may write to each. With
-    `only_urns` the notes say how many are left out.
+    The URNs are only those of results that lack no word, because a program may edit each of them.
+    With `only_urns` the notes say how many results are left out.
     """
     rows = result_rows(page, entities)
     columns = _RESULT_COLUMNS if page.tables is None else _COLUMN_COLUMNS
@@ -668,8 +670,8 @@ class _ListedEntry(NamedTuple):
 def folder_report(
     listing: "FolderEntries", summaries: Mapping[Urn, "Entity"], *, only_urns: bool = False
 ) -> Report:
-    """Return the entries at a path, folders first; entities with their first line of description.
-    With `only_urns` the notes say how many folders are left out."""
+    """Return a report on the entries at a path, folders first; entities have the first line of
+    their description. With `only_urns` the notes say how many folders are left out."""
     folders = [
         _ListedEntry(
             below_path(listing.path, folder.name),
@@ -750,7 +752,7 @@ def _folder_note(listing: "FolderEntries", *, only_urns: bool) -> str:
 
 
 def folder_tree_report(trees: "Sequence[FolderTree]") -> Report:
-    """Return folders as a tree, each with the number of entities in and below it."""
+    """Return a report on folders as a tree, each with the number of entities in and below it."""
     columns: Sequence[TableColumn[FolderTree]] = (
         *attributes("path", "name"),
         TableColumn("type", read=lambda tree: tree.entity_type),
@@ -923,10 +925,10 @@ def search_table(
     changed                     datetime64[ms, UTC]   when the dataset or its rows last changed
     matched                     object   lists of the fields that matched
 
-    Entities that are not in `summaries` have only what their URN says, and no lists; those that are
-    not in `measures` have no rows, queries and changed. The index `rank` starts at `start`. Columns
-    have, in place of owners, tags and these, the name of their `table`, their `path` and
-    `native_type`.
+    Entities that are not in `summaries` have only what their URN contains, and no lists; those that
+    are not in `measures` have no rows, queries and changed. The index `rank` starts at `start`.
+    Column results have `table`, `path` and `native_type` in place of owners, tags, rows, queries
+    and changed.
     """
     from explorer.client.entity import Entity
 

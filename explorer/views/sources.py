@@ -1,4 +1,4 @@
-"""Sources as they are shown: those that were added, their runs, and what a run would change."""
+"""Sources, to be shown: the added ones, their runs, and the changes of a planned run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -67,7 +67,8 @@ def effects_text(counts: Mapping[str, int]) -> str:
 
 
 def state_text(run: "SourceRun | None", now: datetime) -> str:
-    """Return the state of a run in a word. A run that has not ended after a day was broken off."""
+    """Return the state of a run in a word. A run that has not ended after a day counts as broken
+    off."""
     if run is None:
         return "never run"
     begun = _begun(run)
@@ -148,7 +149,7 @@ def drift_table(runs: "Iterable[SourceRun]") -> Table:
 
 
 def plan_table(plan: "RunPlan") -> Table:
-    """Return a table of the entities that a run changes, those that are gone last."""
+    """Return a table of the entities that a run changes; those that no longer exist come last."""
     columns = (
         TableColumn("effect"),
         TableColumn("type"),
@@ -166,7 +167,7 @@ def plan_table(plan: "RunPlan") -> Table:
 
 
 def plan_lines(plan: "RunPlan") -> list[tuple[str, str]]:
-    """Return what a run would change, in words, with a label for each line."""
+    """Return the changes of a planned run in words: lines, each with a label."""
     lines = [
         (plan.source.kind, plan.source.location),
         ("found", counts_text(plan.inventory.kinds)),
@@ -189,13 +190,13 @@ def _first_notes(plan: "RunPlan") -> Iterator[str]:
 
 
 def options_sentence(names: Sequence[str], subject: str = "The source") -> str:
-    """Return a sentence on the options that a source keeps which is added again without them."""
+    """Return a sentence on the options that a source keeps when it is added again without them."""
     return f"{subject} keeps the options that it was added with: {', '.join(names)}."
 
 
 def removals_question(plan: "RunPlan") -> str:
-    """Return the question whether a run may hide four fifths of a source's datasets or more; empty
-    if it does not."""
+    """Return the question whether a run may hide most (at least four fifths) of a source's
+    datasets; empty if it hides fewer."""
     if plan.removals is None:
         return ""
     lost, had = plan.removals
@@ -203,7 +204,7 @@ def removals_question(plan: "RunPlan") -> str:
 
 
 def removal_question(source: "ConfiguredSource") -> str:
-    """Return the question whether to remove a source, and what of it stays."""
+    """Return the question whether to remove a source, with what stays in the catalog."""
     if source.is_supplement:
         return f"Remove {source.name}? The lineage and usage that it added to datasets stay."
     return (
@@ -213,7 +214,7 @@ def removal_question(source: "ConfiguredSource") -> str:
 
 
 def removal_sentence(removal: "Removal", *, is_hard: bool = False) -> str:
-    """Return what would be removed with a source."""
+    """Return a sentence on what would be removed with a source."""
     if removal.source.is_supplement:
         return (
             f"{removal.source.name} and its runs would be removed; the lineage and use it added "
@@ -227,7 +228,7 @@ def removal_sentence(removal: "Removal", *, is_hard: bool = False) -> str:
 
 
 def removed_sentence(removal: "Removal", count: int, *, is_hard: bool = False) -> str:
-    """Return what was removed with a source, and how many entities."""
+    """Return a sentence on what was removed with a source, with the number of entities."""
     if removal.source.is_supplement:
         return f"{removal.source.name} is removed; the lineage and use it added stay."
     verb = "was" if count == 1 else "were"
@@ -247,7 +248,7 @@ def outcome_sentence(outcome: "RunOutcome") -> str:
 
 
 def plan_value(plan: "RunPlan") -> dict[str, Any]:
-    """Return what a run would change, as JSON for programs."""
+    """Return the changes of a planned run, as JSON for programs."""
     return {
         "source": plan.source.name,
         "kind": plan.source.kind,
@@ -270,7 +271,8 @@ _MOST_SKIPPED: Final = 20
 
 
 def run_plan_report(plan: "RunPlan") -> Report:
-    """Return what a run would change, and what of the source it would leave out."""
+    """Return a report on a planned run: its changes, and the parts of the source that it would
+    leave out."""
     notes = list(_skipped_notes(plan))
     if plan.removals:
         lost, had = plan.removals
@@ -281,19 +283,20 @@ def run_plan_report(plan: "RunPlan") -> Report:
 
 
 def plan_parts(plan: "RunPlan") -> Iterator[TextLine]:
-    """Yield what a run would change as lines with labels."""
+    """Yield the changes of a planned run as lines with labels."""
     for label, words in plan_lines(plan):
         yield text_line((f"  {label:<9}", "dim"), words)
 
 
 def first_run_notes(plan: "RunPlan") -> tuple[Note, ...]:
-    """Return what the first run of a source adds, to be said before it is asked for."""
+    """Return notes on what the first run of a source adds, to be shown before the user is asked to
+    confirm it."""
     name = text_line((plan.source.name, "bold"))
     return (name, *plan_parts(plan), *_skipped_notes(plan))
 
 
 def run_report(outcome: "RunOutcome") -> Report:
-    """Return what a run did, what it left out and what was refused."""
+    """Return a report on a run: what it wrote, what it left out, and what was refused."""
     plan, is_first = outcome.plan, outcome.plan.before is None
     effects = f"{effects_text(plan.counts)}; {counted(outcome.written_count, 'aspect')} written"
     notes = [] if is_first else [*_first_notes(plan), *_skipped_notes(plan)]

@@ -1,5 +1,5 @@
-"""Coverage, the worklist, changesets and the changes of a glossary as they are shown: tables for
-people and for programs.
+"""Coverage, the worklist, changesets and glossary changes, to be shown: tables for people and for
+programs.
 
 Tables for people have the headings and words that every front end shows; those for programs have
 all values under stable names.
@@ -76,7 +76,7 @@ def percent_of(count: "Count | DayCount") -> str:
 
 
 def count_sentence(count: "Count") -> str:
-    """Return how many are documented, and by whom, in words."""
+    """Return how many tables or columns are documented, and by whom, in words."""
     if not count.total:
         return NONE.phrase
     return (
@@ -91,8 +91,8 @@ def group_name(group: "Group | GroupTrend", by: str | None) -> str:
 
 
 def coverage_page(coverage: "Coverage") -> Table:
-    """Return the coverage as a table for people: `coverage_table`, but without groups a row for
-    tables and one for columns."""
+    """Return the coverage as a table for people: with groups that of `coverage_table`, else a row
+    for tables and one for columns."""
     if coverage.by is not None:
         return coverage_table(coverage)
     columns = (
@@ -108,7 +108,8 @@ def coverage_page(coverage: "Coverage") -> Table:
 
 
 def coverage_table(coverage: "Coverage") -> Table:
-    """Return the coverage as a table: a row for each group, or one without a key for all."""
+    """Return the coverage as a table: a row for each group, or without groups a single row without
+    a key."""
     from explorer.stewardship.coverage import Group
 
     headings = {"documented": "done", "percent": "%"}
@@ -134,7 +135,7 @@ def coverage_table(coverage: "Coverage") -> Table:
 
 
 def _group_column(by: str | None) -> TableColumn:
-    # Folders differ at their ends.
+    # Folder names differ at their ends.
     cut: Literal["start", "end"] = "start" if by == "folder" else "end"
     name = partial(group_name, by=by)
     return TableColumn("group", by, name, "people", folds=True, cut=cut, style="bold")
@@ -385,7 +386,8 @@ class ConceptVariant:
 
 
 def concept_variants(concept: "Concept") -> tuple[ConceptVariant, ...]:
-    """Return the descriptions of columns, most frequent first, then the columns without one."""
+    """Return the different descriptions of a concept's columns, most frequent first, then an entry
+    for the columns without one."""
     variants = [
         ConceptVariant(number, len(variant), variant.text)
         for number, variant in enumerate(concept.variants, 1)
@@ -437,9 +439,9 @@ def concept_table(
 ) -> Table:
     """Return a table of the columns of a concept, with the number of each one's description.
 
-    For programs `column` is the field path. People see whether people or ingestion wrote the
-    description, and it too with `texts`; tables of the same name get a distinction. `mark` returns
-    what stands before a column.
+    For programs `column` is the field path. For people the table says whether people or ingestion
+    wrote the description, and with `texts` shows it; tables of the same name get a distinction.
+    `mark` returns the mark before a column.
     """
     numbers = _variant_numbers(concept)
     columns = (
@@ -476,8 +478,8 @@ def _author_of(column: "ConceptColumn") -> str:
 
 
 def changes_table(changes: "tuple[Change, ...]") -> Table:
-    """Return a table of changes, all cells text: position in the file, kind, what it is about, the
-    three texts, and the reason."""
+    """Return a table of the changes in a file, all cells text: position in the file, kind, table
+    and column, the three texts, and the reason."""
     columns = (
         TableColumn("place", read=lambda change: change.entry.place),
         *attributes("kind", "urn", "table", "column", "base", "theirs", "mine", "why"),
@@ -486,7 +488,7 @@ def changes_table(changes: "tuple[Change, ...]") -> Table:
 
 
 def change_counts(changeset: "Changeset") -> tuple[str, ...]:
-    """Return the number of lines of a file of each kind, in words."""
+    """Return the number of lines of each kind in a file, in words."""
     return tuple(f"{count:,} {kind}" for kind, count in changeset.counts().items())
 
 
@@ -498,9 +500,10 @@ def change_place(change: "Change") -> tuple[str, str]:
 
 
 def change_diff(change: "Change") -> Diff:
-    """Return a change as lines: the reason if it is not made, and what it would write.
+    """Return a change as lines: the reason if it is not made, and the differences that it would
+    write.
 
-    For a conflict also what somebody else changed, if the text it started from is known.
+    For a conflict also the changes of somebody else, if the text that both started from is known.
     """
     notes = [
         DiffLine(note, "note", "") for note in (change.why, hidden_sentence(change.mine)) if note
@@ -525,7 +528,8 @@ def change_diff(change: "Change") -> Diff:
 
 
 def others_diff(change: "Change") -> Diff:
-    """Return as lines what somebody else changed in a text that the file did not."""
+    """Return as lines the changes that somebody else made to a text that the file leaves
+    unchanged."""
     return text_diff(change.base or "", change.theirs or "", context=1, exact=True)
 
 
@@ -553,10 +557,11 @@ _JOINTS: "Final[Mapping[StagedKind, str]]" = {"owners": ", ", "links": "\n"}
 
 
 def review_table(items: "Sequence[ReviewItem]") -> Table:
-    """Return a table of staged edits. People see the state, what each changes, and the new value.
+    """Return a table of staged edits. People see the state, the place, and the new value of each.
 
     For programs all cells are text: labels are joined by spaces, owners by commas, links by line
-    ends; a deprecation is JSON. `theirs` is set if somebody else wrote there in the meantime.
+    ends; a deprecation is JSON. `theirs` is the present value if somebody else has changed it in
+    the meantime.
     """
     columns = (
         TableColumn("number", audience="files"),
@@ -603,7 +608,7 @@ def drafting_failures(failures: "Sequence[DraftingFailure]") -> Table:
 
 
 def drafts_table(outcome: "DraftingOutcome") -> Table:
-    """Return a table for programs of the texts that a command was asked for, the drafted ones
+    """Return a table for programs of the texts that a command was asked to draft, the drafted ones
     first."""
     columns = ("urn", "table", "column", "text", "why")
     drafted = [(edit.urn, edit.name, edit.column, edit.text, None) for edit in outcome.edits]
@@ -615,8 +620,8 @@ def drafts_table(outcome: "DraftingOutcome") -> Table:
 
 
 def documentation_table(rows: "Iterable[TextRow]") -> Table:
-    """Return a table for data frames of descriptions as they are exported: a row for each table and
-    column, all cells text but the tags."""
+    """Return a table for data frames of the exported descriptions: a row for each table and column,
+    all cells text except the tags."""
     columns = (
         *attributes("urn", "table"),
         TableColumn("column", read=lambda row: _simple(row.column) or None),
@@ -714,7 +719,8 @@ def propagated_diff(text: "PropagatedText") -> Diff:
 def propagated_sentence(outcome: "PropagatedOutcome", verb: str, *, dry_run: bool = False) -> str:
     """Return the outcome of an operation on propagated descriptions in one sentence.
 
-    `verb` says what was done: "refreshed"; of the failures the first is described.
+    `verb` is the operation in the past tense, such as "refreshed"; only the first failure is
+    described.
     """
     counts = _propagated_counts(outcome, verb, dry_run=dry_run)
     if outcome.failed:
@@ -756,7 +762,7 @@ def review_counts(changeset: "StagedChangeset") -> tuple[str, ...]:
 
 
 def foreign_words(changeset: "StagedChangeset") -> str:
-    """Return how a changeset of another catalog is marked."""
+    """Return the words that mark a changeset of another catalog."""
     return f"of another catalog, at {changeset.server or 'an unknown address'}"
 
 
@@ -765,7 +771,7 @@ IMPORTS: Final = (
     "that makes a changeset of this catalog with the same changes, all undecided, and marks those "
     "for which this catalog has another text. Nothing is written yet, and the first one stays."
 )
-"""What importing a changeset does."""
+"""A sentence on what importing a changeset does."""
 
 
 def imported_sentence(changeset: "StagedChangeset") -> str:
@@ -785,7 +791,7 @@ def proposals_table(
 
     columns = (
         TableColumn("urn", None, lambda changeset: str(changeset.urn), "programs"),
-        # All of them fold, so that the widest gives way and no id is cut.
+        # All columns can fold, so that the widest one is narrowed and no id is cut.
         TableColumn("id", None, lambda changeset: changeset.urn.name, folds=True, style="dim"),
         TableColumn("title", folds=True, style="bold"),
         TableColumn("proposed_by", None, lambda shared: shared.proposed_by or None, "programs"),
@@ -844,13 +850,13 @@ def edit_column(edit: "StagedEdit") -> str:
 
 
 def undone_sentence(count: int) -> str:
-    """Return that so many applied edits were undone, and so are undecided again."""
+    """Return a sentence that `count` applied edits were undone and are undecided again."""
     were, are = ("was", "it is") if count == 1 else ("were", "they are")
     return f"{counted(count, 'change')} {were} undone since: {are} open again."
 
 
 def edit_sentence(edit: "StagedEdit") -> str:
-    """Return what a staged edit writes, in one line."""
+    """Return the value that a staged edit writes, in one line."""
     if edit.what == "description":
         return " ".join(edit.text.split()) or "no description any more"
     if edit.what == "deprecation":
@@ -862,7 +868,7 @@ def edit_sentence(edit: "StagedEdit") -> str:
 
 
 def item_people(item: "ReviewItem", changeset: "StagedChangeset") -> str:
-    """Return who proposed a staged edit and who decided about it, where known, in words."""
+    """Return who proposed a staged edit and who decided on it, where known, in words."""
     proposed = proposer_words(changeset)
     decided = Urn.label(item.decided_by) if item.decided_by else ""
     verbs = {
@@ -880,8 +886,8 @@ def item_people(item: "ReviewItem", changeset: "StagedChangeset") -> str:
 
 
 def deprecation_lines(text: str, called: "Mapping[str, str] | None" = None) -> tuple[str, ...]:
-    """Return the note, removal date and replacement of a staged deprecation; empty if it removes
-    one."""
+    """Return the note, removal date and replacement of a staged deprecation as lines; empty if the
+    edit removes a deprecation."""
     deprecation = deprecation_in(text)
     if deprecation is None:
         return ()
@@ -906,7 +912,7 @@ def item_source(item: "ReviewItem") -> str:
 def source_sentence(source: "TextSource", edit: "StagedEdit") -> str:
     """Return the source of a proposed text, how certain it is, and how many columns have the text.
 
-    A source column of another name is mentioned as such: it may have been renamed or computed.
+    A source column with another name is pointed out, because it may have been renamed or computed.
     """
     agreeing = f"; {source.agreeing:,} columns have this text" if source.agreeing > 1 else ""
     whose = ".".join(filter(None, (source.table, _simple(source.column))))
@@ -928,7 +934,7 @@ def source_sentence(source: "TextSource", edit: "StagedEdit") -> str:
 
 
 def review_diff(item: "ReviewItem") -> Diff:
-    """Return a staged edit as lines: its source, the present value, and what it would write."""
+    """Return a staged edit as lines: its source, the present value, and the new value."""
     edit = item.edit
     notes = [source_sentence(source, edit) for source in edit.sources]
     notes += [f"why: {line(edit.why)}"] if edit.why else []
@@ -1093,7 +1099,8 @@ def glossary_sentences(changes: "Sequence[GlossaryChange]") -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CoverageGate:
-    """A minimum percentage for the coverage of tables and columns, or of `only` one of them."""
+    """A minimum percentage for the coverage of tables and of columns, or with `only` of one of
+    them."""
 
     coverage: "Coverage"
     fail_under: float
@@ -1111,7 +1118,7 @@ class CoverageGate:
         return has_any and self.coverage.reaches(self.fail_under, self.parts)
 
     def notes(self) -> Iterator[str]:
-        """Yield the parts below the percentage."""
+        """Yield a note on each part below the percentage."""
         for part in self.parts:
             count = self.coverage.of(part)
             if not count.reaches(self.fail_under):
@@ -1121,8 +1128,8 @@ class CoverageGate:
 
 
 def coverage_report(coverage: "Coverage", gate: CoverageGate | None = None) -> Report:
-    """Return coverage: one line per group, or one for tables and one for columns; and what misses
-    the gate."""
+    """Return a report on coverage: a line for each group, or one for tables and one for columns;
+    and the parts that miss the gate."""
 
     def value(count: "Count") -> dict[str, Any]:
         return {field: getattr(count, field) for field in COUNTS}
@@ -1152,8 +1159,8 @@ def coverage_report(coverage: "Coverage", gate: CoverageGate | None = None) -> R
 
 
 def trend_report(trend: "CoverageTrend") -> Report:
-    """Return the trend: one line per day with changes, newest first, or one per group; and the
-    changes of the percentages."""
+    """Return a report on the trend: a line for each day with changes, newest first, or for each
+    group; and the changes of the percentages."""
     document: dict[str, Any] = {
         "since": trend.since and trend.since.isoformat(),
         **{name: getattr(trend, name) for name in ("by", "every", "datasets", "group_total")},
@@ -1165,7 +1172,8 @@ def trend_report(trend: "CoverageTrend") -> Report:
 def glossary_report(
     changes: "Sequence[GlossaryChange]", refused: "Sequence[tuple[GlossaryChange, str]]" = ()
 ) -> Report:
-    """Return the changes of a glossary, totals, and changes that cannot be made, with reasons."""
+    """Return a report on the changes of a glossary: the changes, totals, and the changes that
+    cannot be made, with the reasons."""
     notes = _glossary_errors(refused)
     return Report(glossary_table(changes), notes=notes, remarks=glossary_sentences(changes))
 
@@ -1177,7 +1185,8 @@ def _glossary_errors(refused: "Sequence[tuple[GlossaryChange, str]]") -> list[st
 def glossary_outcome_report(
     changes: "Sequence[GlossaryChange]", outcome: "GlossaryOutcome", *, dry_run: bool
 ) -> Report:
-    """Return the changes that were made, or with `dry_run` would be made, and failures."""
+    """Return a report on the glossary changes that were made, or with `dry_run` would be made, and
+    the failures."""
     table = glossary_table(changes)
     failed = [
         {"urn": str(change.entry.urn), "what": change.what, "error": why}
@@ -1189,7 +1198,8 @@ def glossary_outcome_report(
 
 
 def proposed_report(changeset: "StagedChangeset") -> Report:
-    """Return the proposed edits, their number by source, and the command that reviews them."""
+    """Return a report on the proposed edits: their number by source, and the command that reviews
+    them."""
     counts = Counter(item.edit.sources[0].found_by for item in changeset.items if item.edit.sources)
     sources = ", ".join(f"{count:,} by {source}" for source, count in counts.most_common())
     by_source = f" ({sources})" if sources else ""
@@ -1211,7 +1221,8 @@ def review_hint(changeset: "StagedChangeset") -> str:
 
 
 def drafted_report(outcome: "DraftingOutcome") -> Report:
-    """Return the drafts of a command, its failures, and the command that reviews the drafts."""
+    """Return a report on the texts drafted by a command, its failures, and the command that reviews
+    the drafts."""
     changeset, failures = outcome.changeset, outcome.failures
     table = review_table(changeset.items) if changeset is not None else None
     document = {
@@ -1236,7 +1247,7 @@ def drafted_report(outcome: "DraftingOutcome") -> Report:
 
 
 def concept_report(concept: "Concept") -> Report:
-    """Return the descriptions of columns with one name, and the columns that have each."""
+    """Return a report on the descriptions in a concept, and the columns that have each."""
     table = concept_table(concept, texts=False)
     variants = [
         {"variant": variant.number or None, "columns": variant.count, "text": variant.text}
@@ -1256,7 +1267,7 @@ def concept_report(concept: "Concept") -> Report:
 
 
 def propagated_report(texts: "Sequence[PropagatedText]") -> Report:
-    """Return propagated descriptions, and the number in each state."""
+    """Return a report on propagated descriptions, with the number in each state."""
     counts = Counter(text.state for text in texts)
     by_state = ", ".join(f"{count:,} {state}" for state, count in counts.most_common())
     return Report(propagated_table(texts), remarks=(by_state or "no propagated descriptions",))
@@ -1273,7 +1284,7 @@ _PROPAGATED_VERBS: Final = {
 def propagated_outcome_report(
     outcome: "PropagatedOutcome", action: str, *, dry_run: bool
 ) -> Report:
-    """Return the outcome of an action of a command on propagated descriptions."""
+    """Return a report on the outcome of a command's action on propagated descriptions."""
     failed = to_objects(propagated_table([text for text, _ in outcome.failed]))
     document = {
         "done": to_objects(propagated_table(outcome.updated)),
@@ -1292,7 +1303,7 @@ def propagated_outcome_report(
 
 
 def proposals_report(queue: "Sequence[SharedChangeset]") -> Report:
-    """Return the changesets on the server."""
+    """Return a report on the changesets on the server."""
     none = "there are no changesets on the server; catalog docs share FILE adds one"
     remark = "to review one: catalog docs review ID" if queue else none
     return Report(proposals_table(queue), remarks=(remark,))
@@ -1300,8 +1311,9 @@ def proposals_report(queue: "Sequence[SharedChangeset]") -> Report:
 
 @dataclass(frozen=True, slots=True)
 class AgentRecord:
-    """What an agent proposed with one model, and what people made of it: the numbers of changesets
-    and of edits, of those not decided, refused, and accepted, of which some may have failed."""
+    """The proposals of an agent with one model, and their outcome: the numbers of changesets and of
+    edits, and of the edits not decided, refused, and accepted; some of the accepted ones may have
+    failed."""
 
     agent: str
     model: str
@@ -1319,7 +1331,7 @@ class AgentRecord:
 
 
 def agent_records(queue: "Iterable[SharedChangeset]") -> tuple[AgentRecord, ...]:
-    """Return what agents proposed, by agent and model, those with most edits first."""
+    """Return the records of all agents, by agent and model, most edits first."""
     by_agent: dict[tuple[str, str], list[SharedChangeset]] = {}
     for changeset in queue:
         if changeset.agent is not None:
@@ -1341,7 +1353,7 @@ def agent_records(queue: "Iterable[SharedChangeset]") -> tuple[AgentRecord, ...]
 
 
 def agents_report(queue: "Iterable[SharedChangeset]") -> Report:
-    """Return what agents proposed and how much of it was accepted."""
+    """Return a report on the proposals of agents, and how many of them were accepted."""
     columns = (
         TableColumn("agent", folds=True, style="bold"),
         TableColumn("model", folds=True),
@@ -1354,7 +1366,7 @@ def agents_report(queue: "Iterable[SharedChangeset]") -> Report:
 
 
 def shared_report(changeset: "StagedChangeset", urn: Urn) -> Report:
-    """Return the number of edits shared, and the command that reviews them."""
+    """Return a report with the number of edits shared, and the command that reviews them."""
     count = len(changeset.items)
     note = f"shared {counted(count, 'edit')}; to review them: catalog docs review {urn.name}"
     document = {"urn": str(urn), "id": urn.name, "title": changeset.title, "edits": count}
@@ -1364,7 +1376,8 @@ def shared_report(changeset: "StagedChangeset", urn: Urn) -> Report:
 def edits_report(
     changeset: "StagedChangeset", items: "Sequence[ReviewItem]", **document: Any
 ) -> Report:
-    """Return edits of a changeset; JSON has them all, and the entries of `document`."""
+    """Return a report on edits of a changeset; JSON has all edits, and the entries of
+    `document`."""
     return Report(review_table(items), document=changeset_value(changeset) | document)
 
 
@@ -1383,7 +1396,8 @@ def changeset_value(changeset: "StagedChangeset") -> dict[str, Any]:
 
 
 def written_notes(outcome: "StagedOutcome", open_count: int) -> Iterator[str]:
-    """Yield what came of writing a changeset, of which `open_count` edits are undecided."""
+    """Yield notes on the outcome of writing a changeset, of which `open_count` edits are
+    undecided."""
     yield f"{outcome.applied - outcome.present:,} written"
     if outcome.present:
         yield f"{outcome.present:,} already in the catalog: catalog undo leaves them as they are"
@@ -1396,6 +1410,6 @@ def written_notes(outcome: "StagedOutcome", open_count: int) -> Iterator[str]:
 
 
 def review_item_parts(item: "ReviewItem", place: str) -> list[ReportPart]:
-    """Return an edit to decide: where it is, and what it changes."""
+    """Return the parts that show an edit to decide on: its place, and its changes."""
     title = (f"{item.edit.name} · {edit_column(item.edit)}", "bold")
     return [TextLine(()), text_line(title, (f"  {place}", "dim")), Difference(review_diff(item))]

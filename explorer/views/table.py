@@ -1,4 +1,4 @@
-"""A table, and its content as CSV, JSON, Markdown, Parquet and a pandas data frame."""
+"""Tables, and their content as CSV, JSON, Markdown, Parquet and pandas data frames."""
 
 import csv
 import inspect
@@ -65,18 +65,17 @@ class TableColumn(Generic[_Record]):
 
     `name` is the key in JSON and the header in CSV; `heading` is the header for people, by default
     the name with spaces. `read` returns the value for a record, by default its attribute `name`.
-    `audience` says who gets the column: "people", "programs" or "everyone"; of programs only
-    "files" (CSV, JSON, …), of these only "objects" (JSON), or only "frames", or as the "index" of
-    these; "printed" is for people and files. People see at most `max_width` cells of a value; a
-    value that `folds` is wrapped instead of cut, and one that `is_below` has a line of its own
-    below the row. A number that `is_bar` is a bar, the greatest as long as there is room. `cut`
-    says which end of a value is left out where there is no room for all of it. `style` is its text
-    attribute for people: "bold", "dim" or "italic". With `markdown` the values are descriptions.
-    `missing` is shown to people for unknown values. `detail` names the column whose value is shown
-    below in small print if there is room, `link` the column with the address that the text links
-    to. `dtype` is the type in a data frame, by default that of the values, and of "int64" a widget
-    knows a column of numbers. `decimals` is the number of decimals that people see of a float; by
-    default as many as it has, up to six digits.
+    `audience` says who gets the column: "everyone", "people" or "programs"; of programs only
+    "files" (CSV, JSON, …), only "objects" (JSON), or only data "frames", also as their "index";
+    "printed" is for people and files. `max_width` is the number of cells that people see of a
+    value; a longer value is cut at the end that `cut` names, or wrapped if it `folds`. A value that
+    `is_below` has a line of its own below the row. A number that `is_bar` is drawn as a bar.
+    `style` is a text attribute for people: "bold", "dim" or "italic". With `markdown` the values
+    are descriptions. `missing` is shown to people for unknown values. `detail` names the column
+    whose value is shown below in small print if there is room, `link` the column with the address
+    that the text links to. `dtype` is the type in a data frame, by default that of the values;
+    widgets recognize a column of numbers by "int64". `decimals` is the number of decimals that
+    people see of a float, by default all, up to six digits.
     """
 
     name: str
@@ -197,10 +196,11 @@ def cell_text(cell: Cell, column: TableColumn, *, utc: bool = False) -> str:
 class Table:
     """Rows with a cell for each column.
 
-    If the server has more rows than `rows`, `total` is the number of all and `read_all` reads them
-    page by page. `incomplete` says in words that there may be more, and how they are read, where
-    numbers of rows do not say it; `total` is then a number of `total_of`. `exact`, if set, is
-    written as JSON instead of the rows. People see no headings of a table that `is_list`.
+    If the server has more rows than `rows`, `total` is the number of all rows and `read_all` reads
+    them page by page. `incomplete` says in words that there may be more, and how to read them, if
+    numbers of rows cannot tell; `total` is then the number of things named by `total_of`. `exact`,
+    if set, is written as JSON instead of the rows. A table that `is_list` is shown to people
+    without headings.
     """
 
     columns: Sequence[TableColumn]
@@ -222,13 +222,13 @@ class Table:
         *,
         is_list: bool = False,
     ) -> "Table":
-        """Return a table with a row for each record, whose cells the columns read when it is first
-        accessed."""
+        """Return a table with a row for each record. Cells are read by the columns when the row is
+        first accessed."""
         return cls(columns, _RecordRows(tuple(records), columns), title, is_list=is_list)
 
     @property
     def shortfall(self) -> str:
-        """How many of its rows a table has, in words; empty if it has all."""
+        """How many of all rows the table has, in words; empty if it has all of them."""
         if self.incomplete or self.total is None or len(self.rows) >= self.total:
             return self.incomplete
         return f"{len(self.rows):,} of {self.total:,} {self.total_of}"
@@ -250,7 +250,8 @@ class Table:
 
 
 class _RecordRows(Sequence[Row]):
-    """Rows that are read when accessed, because a list of thousands is shown again and again."""
+    """Rows that are read only when accessed, because lists of thousands of rows are shown again and
+    again."""
 
     def __init__(self, records: Sequence[Any], columns: Sequence[TableColumn]) -> None:
         self._records = records
@@ -331,9 +332,9 @@ def to_frame(
     """Return a data frame with the same columns and types for any number of rows: `string`, `Int64`
     and `Float64` are nullable, and a missing value is never an empty text or zero.
 
-    For "frames" its `attrs` have `complete`, whether it has all rows, and `total`, how many there
-    are of what `total_of` says, None if that is not known. Warns with `IncompleteFrame` of one that
-    is not complete.
+    For "frames" its `attrs` have `complete`, whether it has all rows, and `total`, the number of
+    things named by `total_of`, None if unknown. If it is not complete, gives the warning
+    `IncompleteFrame`.
     """
     import pandas as pd
 
@@ -364,7 +365,7 @@ _TITLE: Final = 80
 
 
 def _level_of_caller() -> int:
-    """Return the level of a warning in the function that calls this, for it to be of the code that
+    """Return the `stacklevel` with which the calling function attributes a warning to the code that
     uses this package."""
     frame, level = inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").startswith("explorer."):
@@ -376,7 +377,8 @@ _NO_TIME: Final = -(2**63)  # NumPy's value for NaT
 
 
 def _to_series(cells: Sequence[Any], dtype: str) -> "pd.Series[Any]":
-    """Return the values of a column; times in milliseconds may be far outside the calendar."""
+    """Return the values of a column as a series; times given in milliseconds may be far outside the
+    calendar."""
     import pandas as pd
 
     if dtype == TIME and any(isinstance(cell, int) for cell in cells):

@@ -13,8 +13,8 @@ Piece = str | tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line of pieces. Where there is no room for its end, that is left out if it `is_cut`, and
-    stands below if it `wraps`; else the line stays one, as what is copied does."""
+    """A line of pieces. If it is too long, its end is left out if `is_cut` is set, and continues on
+    the next line if `wraps` is set; else the line is kept whole, so that it can be copied."""
 
     pieces: tuple[Piece, ...]
     is_cut: bool = False
@@ -32,7 +32,7 @@ def text_line(*pieces: Piece, is_cut: bool = False, wraps: bool = False) -> Text
 
 
 def join_pieces(pieces: Iterable[Piece | None], between: str = " · ") -> tuple[Piece, ...]:
-    """Return the pieces that are not empty, with a separator between two of them."""
+    """Return the pieces that are not empty, with a separator between each two."""
     joined: list[Piece] = []
     for piece in pieces:
         if piece and (isinstance(piece, str) or piece[0]):

@@ -1,5 +1,5 @@
-"""Usage by day, user, column and query; profiles of a dataset and its columns over time, and how
-they changed."""
+"""Usage by day, user, column and query; profiles of a dataset and its columns over time, and their
+changes."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -84,10 +84,11 @@ class UsageDay:
 class Usage:
     """The usage in a period, in total.
 
-    `measure` is what was counted: "queries" of a dataset, "views" of a chart or dashboard. `days`
-    are those with statistics, oldest first. The others are pairs, highest count first: a user's URN
-    or a column's path with its uses, a query's text with the number of days on which it was among
-    the most frequent. `limit` is set if the server stopped at that many points.
+    `measure` names the counted things: "queries" of a dataset, "views" of a chart or dashboard.
+    `days` are the days with statistics, oldest first. The other fields hold pairs, highest count
+    first: a user's URN or a column's path with its number of uses, or a query's text with the
+    number of days on which it was among the most frequent. `limit` is set if the server stopped at
+    that number of points.
     """
 
     measure: str
@@ -150,8 +151,8 @@ def usage_of(series: "Timeseries") -> Usage:
 
 
 def _read_windows(series: "Timeseries") -> list[_Window]:
-    """Return the windows that can be added up. Of a chart or dashboard, points without a
-    granularity count its views since it was made; they are left out where there are others."""
+    """Return the windows that can be added up. For charts and dashboards, points without a
+    granularity count all views since creation, so they are left out if there are other points."""
     windows = series.records(_Window)
     if not series.aspect.startswith("dataset"):
         windows = tuple(window for window in windows if window.event_granularity) or windows
@@ -165,16 +166,16 @@ def _rank(counted: Counter[str]) -> tuple[tuple[str, int], ...]:
 def usage_panels(
     use: Usage, names: Mapping[Urn, str], columns: Collection[str] = ()
 ) -> tuple[Bars, ...]:
-    """Return how often each column was used, and by whom, most first; without what was not
-    recorded.
+    """Return bars of the uses of each column and by each user, most used first; without those that
+    were not recorded.
 
-    `columns` are the simple paths of all columns, of which the note says how many were used.
+    `columns` are the simple paths of all columns; a note says how many of them were used.
     """
     return tuple(bars for bars in (column_bars(use, columns), user_bars(use, names)) if bars.bars)
 
 
 def column_bars(use: Usage, columns: Collection[str] = ()) -> Bars:
-    """Return how often each column was used, most first; `columns` as for `usage_panels`."""
+    """Return how often each column was used, highest first; `columns` as for `usage_panels`."""
     used = [(FieldPath(path).simple, path, count) for path, count in use.columns]
     note = f"{len(used):,} used"
     if columns:
@@ -185,7 +186,7 @@ def column_bars(use: Usage, columns: Collection[str] = ()) -> Bars:
 
 
 def user_bars(use: Usage, names: Mapping[Urn, str]) -> Bars:
-    """Return how often each user used it, most first."""
+    """Return the number of uses by each user, highest first."""
     bars = tuple(
         Bar(name_of(user, names) or UNKNOWN.phrase, count, key=user) for user, count in use.users
     )
@@ -195,7 +196,7 @@ def user_bars(use: Usage, names: Mapping[Urn, str]) -> Bars:
 def usage_table(name: str, use: Usage, names: Mapping[Urn, str]) -> Table:
     """Return a row for each column, user and frequent query, with its count.
 
-    For a query that is the number of days on which it was among the most frequent.
+    The count of a query is the number of days on which it was among the most frequent.
     """
 
     def usage_rows() -> Iterator[Row]:
@@ -279,15 +280,15 @@ _Profile = TypeVar("_Profile", bound=DatasetProfile)
 
 
 def comparable_profiles(profiles: Iterable[_Profile]) -> list[_Profile]:
-    """Return the profiles, oldest first, that tell of the same: those of the whole table if there
-    are any, else those of samples, or of one partition."""
+    """Return the profiles that can be compared, oldest first: those of the whole table if there are
+    any, else those of samples, or of one partition."""
     listed = sorted(profiles, key=attrgetter("timestamp_millis"))
     return comparable(listed, attrgetter("scope"), attrgetter("part"))
 
 
 def newest_with_columns(profiles: Iterable[_Profile]) -> _Profile | None:
-    """Return the last of the profiles, which are given oldest first, that measured columns; others
-    measured the rows alone. `None` if none did."""
+    """Return the last profile that measured columns, not only rows; `None` if there is none. The
+    profiles are given oldest first."""
     newest = None
     for profile in profiles:
         if profile.field_profiles:
@@ -296,15 +297,15 @@ def newest_with_columns(profiles: Iterable[_Profile]) -> _Profile | None:
 
 
 def needs_older(latest: "Timeseries") -> bool:
-    """Return whether older profiles have to be read than the latest, alone in a series: it is of a
-    part of the table, or it measured no columns."""
+    """Return whether the latest profile, the only one in the series, does not suffice: it measured
+    only a part of the table, or no columns. Older profiles then have to be read."""
     profiles = latest.profiles()
     return any(profile.scope != "table" or not profile.field_profiles for profile in profiles)
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A notable change in words, and the time it is compared with."""
+    """A notable change in words, and the time of the earlier measurement."""
 
     words: str
     since: datetime
@@ -324,7 +325,7 @@ class ColumnHistory:
 
     @cached_property
     def drift(self) -> Drift | None:
-        """How nulls and distinct values changed since a week before, if notably."""
+        """The change of nulls and distinct values in the last week, if notable."""
         before = _week_before(self.points)
         if before is None:
             return None
@@ -335,8 +336,7 @@ class ColumnHistory:
         return Drift(", ".join(words), before[0]) if words else None
 
     def values(self, measure: Measure) -> Iterator[tuple[datetime, float]]:
-        """Yield the values of a measure over time, where it is a number; nulls are a share from 0
-        to 1."""
+        """Yield the numeric values of a measure over time; nulls are a share from 0 to 1."""
         for at, measures in self.points:
             value = _number(measures, measure)
             if value is not None:
@@ -363,9 +363,9 @@ def _number(measures: ColumnMeasures, measure: Measure) -> float | None:
 class Profiles:
     """The profiles in a period with their times, oldest first.
 
-    They are those of the whole table if there are any, else of samples of it, or of the partition
-    that was measured last; `parts` is the number of others, which are left out. `limit` is set if
-    the server stopped at that many.
+    These are profiles of the whole table if there are any, else of samples, or of the partition
+    measured last; `parts` is the number of other profiles, which are left out. `limit` is set if
+    the server stopped at that number of profiles.
     """
 
     measurements: tuple[tuple[datetime, TableMeasures], ...]
@@ -379,8 +379,8 @@ class Profiles:
 
     @property
     def caution(self) -> str:
-        """What part of the table the profiles are of, and how many others there are; empty for
-        profiles of the whole table alone."""
+        """Which part of the table was profiled, and how many profiles of other parts were left out,
+        in words; empty if all profiles are of the whole table."""
         part = self.newest.part if self.newest else ""
         others = f"{counted(self.parts, 'profile')} of parts left out" if self.parts else ""
         return ", ".join(filter(None, (f"of {part} only" if part else "", others)))
@@ -396,9 +396,9 @@ class Profiles:
 
     @property
     def drift(self) -> Drift | None:
-        """How the number of rows changed since a week before, if notably.
+        """The change of the number of rows in the last week, if notable.
 
-        Or that it has been the same for at least two days after it used to change.
+        Also notable: the number has been the same for at least two days, after it used to change.
         """
         if not self.rows:
             return None
@@ -430,7 +430,7 @@ class Profiles:
 
     @cached_property
     def columns(self) -> tuple[ColumnHistory, ...]:
-        """The columns of the latest profile that has columns: others measured the rows alone."""
+        """The columns of the latest profile that measured columns, not only rows."""
         newest = newest_with_columns(measures for _, measures in self.measurements)
         return tuple(self.by_path[path] for path in newest.columns) if newest else ()
 
@@ -518,7 +518,8 @@ def _short(text: str) -> str:
 
 
 def _week_before(points: Sequence[tuple[datetime, _T]]) -> tuple[datetime, _T] | None:
-    """Return the latest point that is at least a week older than the last."""
+    """Return the latest point that is at least a week older than the last point; `None` if there is
+    none."""
     last = points[-1][0]
     return next((point for point in reversed(points) if last - point[0] >= _WEEK), None)
 
@@ -528,7 +529,7 @@ class Move:
     """A change of one measure of a column, or of the table if `path` is empty.
 
     `score` is its size relative to the threshold, at least 1 if it `is_over_threshold`. `words` has
-    both numbers, or what was added and removed.
+    both numbers, or the columns or values added and removed.
     """
 
     path: str
@@ -727,7 +728,8 @@ def _of_part(name: str, attribute: str = "", dtype: str = "string") -> TableColu
 
 
 def cut_sentence(series: "Timeseries") -> str:
-    """Return in words that a series may have older points; empty if it has all."""
+    """Return a sentence that the server may have older points than the series; empty if it has
+    none."""
     count = len(series.values)
     return f"the server returned only the newest {count:,} points" if series.truncated else ""
 
@@ -877,8 +879,8 @@ def measures_table(points: "Iterable[TableMeasures]") -> Table:
 def column_measures_table(
     parts: "Iterable[tuple[TableMeasures, ColumnMeasures]]", *, over_time: bool
 ) -> Table:
-    """Return a row for each measured column, for people and files; `over_time` they are of one
-    column at several times."""
+    """Return a row for each measured column, for people and files; with `over_time` the rows are
+    measurements of one column at several times."""
     listed = list(parts)
     has_parts = any(point.part for point, _ in listed)
     measured = (
@@ -940,8 +942,8 @@ _ONLY_SOME: Final = "the server returned only some of the {}; choose a shorter p
 
 
 def newest_profile_report(urn: str, series: "Timeseries") -> Report:
-    """Return the latest profile: the measures of the table, then those of its columns, from the
-    latest profile that has columns."""
+    """Return a report on the latest profile: the measures of the table, then those of its columns
+    from the latest profile that measured columns."""
     data = read_profiles(series)
     points = [measures for _, measures in data.measurements]
     point = data.newest
@@ -1030,15 +1032,15 @@ def _count_and_share(count: int | None, proportion: float | None) -> str:
 
 
 def profiles_report(urn: str, series: "Timeseries", phrase: str) -> Report:
-    """Return the rows, columns and size of each profile, newest first; `phrase` says in which
-    period."""
+    """Return a report on the rows, columns and size in each profile, newest first; `phrase` names
+    the period."""
     table = measures_table(series.records(TableMeasures)[::-1])
     return _series_report(urn, series, table, phrase)
 
 
 def column_profile_report(urn: str, series: "Timeseries", path: str, phrase: str) -> Report:
-    """Return the measures of a column in each profile, newest first, and what the newest says of
-    its values. Raises `UnknownName` if no profile has the column."""
+    """Return a report on the measures of a column in each profile, newest first, and on its values
+    in the newest profile. Raises `UnknownName` if no profile has the column."""
     measures: list[tuple[TableMeasures, ColumnMeasures]] = []
     paths: dict[str, None] = {}
     for point in series.records(TableMeasures)[::-1]:
@@ -1073,7 +1075,7 @@ def _series_report(
 
 
 def _first_rows(panels: Iterable[Panel], top: int) -> Iterator[Panel]:
-    """Yield panels with at most `top` bars, without those that have none."""
+    """Yield the panels with at most `top` bars each, without empty panels."""
     for panel in panels:
         first = panel.first(top) if isinstance(panel, Bars) else panel
         if not isinstance(first, Bars) or first.bars:
@@ -1081,8 +1083,8 @@ def _first_rows(panels: Iterable[Panel], top: int) -> Iterator[Panel]:
 
 
 def usage_report(urn: str, use: Usage, names: Mapping[Urn, str], phrase: str, top: int) -> Report:
-    """Return the usage by day, and the `top` columns, users and queries; `phrase` says in which
-    period."""
+    """Return a report on the usage by day, and the `top` columns, users and queries; `phrase` names
+    the period."""
     days: Sequence[TableColumn[UsageDay]] = (
         TableColumn("date", "day", lambda day: f"{day.day}"),
         TableColumn(use.measure, read=lambda day: day.count),

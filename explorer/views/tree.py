@@ -1,4 +1,4 @@
-"""Trees as lines: what is drawn before the text of each."""
+"""Trees as lines of text: the lines drawn before each branch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -11,8 +11,8 @@ def draw_tree(
     below: Callable[[_Branch], Sequence[_Branch]],
     last: str = "└── ",
 ) -> Iterator[tuple[int, str, _Branch]]:
-    """Yield each branch and then what is below it, with its depth from 1 on and the drawn lines
-    that lead to it. `last` leads to the last branch below another."""
+    """Yield each branch followed by its descendants, with its depth from 1 and the drawn lines that
+    lead to it. `below` returns the children of a branch; `last` is drawn before the last child."""
     blank, middle = " " * len(last), f"├{last[1:]}"
     waiting = [(branch, 1, "", at == 0) for at, branch in enumerate(reversed(branches))]
     while waiting:
