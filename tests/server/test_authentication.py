@@ -256,7 +256,7 @@ def test_a_name_is_free_again_once_its_token_is_not_valid(file: Path) -> None:
         ('{"format":1,"tokens":[]}', 0o644, "chmod 600"),
         ("{", 0o600, "damaged"),
         ('{"format":1,"tokens":[{"name":"a"}]}', 0o600, "damaged"),
-        ('{"format":3,"tokens":[]}', 0o600, "upgrade"),
+        ('{"format":4,"tokens":[]}', 0o600, "upgrade"),
     ],
 )
 def test_a_server_does_not_start_on_a_token_file_it_cannot_trust(
