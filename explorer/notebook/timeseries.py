@@ -704,7 +704,7 @@ _LONGEST = 10.0
 _MOVES = (
     *attributes("path", "measure"),
     *attributes("before", "after", "change", "relative", "score", dtype="Float64"),
-    TableColumn("moved", dtype="bool"),
+    TableColumn("moved", read=lambda move: move.is_over_threshold, dtype="bool"),
     TableColumn("words"),
 )
 

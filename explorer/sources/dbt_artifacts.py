@@ -163,7 +163,9 @@ class DbtArtifacts(Source):
         if (source := cls.of_manifest(folder / "manifest.json", options)) is not None:
             return source
         paths = sorted(folder.glob("*_manifest.json"))
-        if not paths or any(file_format(path.name) for path in folder.iterdir()):
+        # The other artifacts of dbt are JSON, too.
+        formats = {file_format(path.name) for path in folder.iterdir()}
+        if not paths or formats - {None, "json"}:
             return None
         projects = [source for path in paths if (source := cls.of_manifest(path, options))]
         if len(projects) > 1:

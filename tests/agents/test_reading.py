@@ -104,7 +104,7 @@ async def test_a_join_is_told_with_its_reason(ask: Call) -> None:
 
 async def test_a_term_is_told_with_what_has_it(ask: Call) -> None:
     answer = await ask("glossary", term="Churn")
-    assert "540 days" in answer["Definition (ingested)"]["text"]
+    assert "540 days" in answer["Definition"]["text"]
     assert answer["entities_count"] == len(answer["entities"]) == 1
     found = await ask("glossary", term="revenue before costs")
     assert "Gross revenue" in {term["name"] for term in found["terms"]}

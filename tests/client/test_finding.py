@@ -74,18 +74,18 @@ def test_the_pages_of_a_search_hold_everything_once(client: Any) -> None:
 def test_a_hit_says_what_it_matched(client: Any) -> None:
     (hit,) = client.search("finding007", entity="tag")
     assert hit.urn == TAGS[7]
-    assert Match("name", "finding007") in hit.matched
+    assert Match("name", "finding007") in hit.matches
 
 
 def test_a_hit_says_why_it_is_where_it_is(client: Any) -> None:
     (hit,) = client.search("finding007", entity="tag").hits
     assert hit.reason == "a name is what was typed"
     assert hit.score > 10
-    assert {match.field: match.weight for match in hit.matched} == {"id": 10, "name": 10}
+    assert {match.field: match.weight for match in hit.matches} == {"id": 10, "name": 10}
     below = client.search("findable", entity="tag", count=1).hits[0]
     assert below.reason == "every word typed is a word of fields of weight 1 or more"
     assert below.score < hit.score
-    assert [(match.field, match.weight) for match in below.matched] == [("description", 1)]
+    assert [(match.field, match.weight) for match in below.matches] == [("description", 1)]
     # Nothing was searched for, so nothing ranks it.
     assert client.search("*", entity="tag", count=1).hits[0].reason == ""
 

@@ -11,7 +11,15 @@ from tests.client.malformed import CALLS, run, served
 from tests.client.test_read_only import ELSEWHERE
 
 # Made of other calls, or calling nobody.
-MADE_OF_OTHERS = ELSEWHERE | {"record", "folder", "remove", "known_as", "move_contents"}
+MADE_OF_OTHERS = ELSEWHERE | {
+    "record",
+    "folder",
+    "remove",
+    "known_as",
+    "move_contents",
+    "find_labels",
+    "other_spelling",
+}
 
 
 @pytest.mark.nightly

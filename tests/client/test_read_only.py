@@ -70,7 +70,7 @@ WRITES = {
 }
 READS = {
     *("abilities", "info", "search", "facets", "counts", "autocomplete", "suggest", "browse"),
-    *("known_as", "urn_of"),
+    *("known_as", "urn_of", "find_labels", "other_spelling"),
     *("complete_filter", "browse_paths", "entity", "legacy_entity", "exists", "entities"),
     *("summaries", "aspect", "record", "versions", "diff", "column_history", "blame", "links"),
     *("timeseries", "usage", "profiles", "measures", "health", "relationships", "lineage"),

@@ -824,8 +824,7 @@ def test_another_manifest_is_not_taken_for_that_of_dbt(tmp_path: Path) -> None:
     assert open_source(str(tmp_path), SourceOptions()).kind == "file"
     for content in ('{"name": "an app"}', "[]"):
         (tmp_path / "manifest.json").write_text(content)
-        with pytest.raises(InvalidInput, match=r"dbt's manifest\.json"):
-            open_source(str(tmp_path / "manifest.json"), SourceOptions())
+        assert open_source(str(tmp_path / "manifest.json"), SourceOptions()).kind == "file"
     schema = "https://schemas.getdbt.com/dbt/manifest/v12.json"
     (tmp_path / "manifest.json").write_text(f'{{"metadata": {{"dbt_schema_version": "{schema}"')
     with pytest.raises(InvalidFile, match=r"manifest\.json is no JSON: .*; run dbt again"):

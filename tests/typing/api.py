@@ -211,6 +211,7 @@ async def found(catalog: AsyncCatalog) -> None:
         sort="name",
         page_size=10,
         limit=100,
+        columns=False,
     )
     assert_type(hits, Pager[Hit])
     async for hit in hits:
