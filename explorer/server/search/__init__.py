@@ -95,7 +95,7 @@ class SearchEngine(Protocol):
     def document(self, urn: str) -> Document | None:
         """Return the document of an entity in the index, committed or not, or `None`.
 
-        Raises as `search`.
+        Raises the errors of `search`.
         """
 
     def find_tables(self, query: SearchQuery, most: int) -> "SearchedTables":
@@ -105,13 +105,13 @@ class SearchEngine(Protocol):
     def find_urns(self, query: SearchQuery) -> set[str]:
         """Return the URNs of all entities that a query finds, on all its pages.
 
-        About 1 µs per URN. Raises as `search`.
+        About 1 µs per URN. Raises the errors of `search`.
         """
 
     def matching(self, urns: Sequence[str], searches: Sequence[ResolvedSearch]) -> list[set[str]]:
         """Return for each search those of the URNs that it finds.
 
-        About 30 µs per URN. Raises as `search`.
+        About 30 µs per URN. Raises the errors of `search`.
         """
 
     def matching_documents(
@@ -119,14 +119,14 @@ class SearchEngine(Protocol):
     ) -> list[set[str]]:
         """Return for each search the URNs of the documents that it finds.
 
-        Only these documents are searched, in a temporary in-memory index; what the engine holds
-        does not matter. About 10 ms, and 0.3 ms per document.
+        Only these documents are searched, in a temporary in-memory index, independently of the
+        index of the engine. About 10 ms, and 0.3 ms per document.
         """
 
     def urns_with(self, field: str) -> set[str]:
         """Return the URNs of all entities that have a value in a field, removed entities included.
 
-        The field need not be searchable. Raises as `search`.
+        The field need not be searchable. Raises the errors of `search`.
         """
 
     def names(self, types: Sequence[str], how: How, text: str) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class SearchEngine(Protocol):
 
         A name equals the text, begins with it, ends in it or contains it; only entities of these
         types are searched. Where names are compared for equality, people and groups are found by
-        whole words of their names. At most 1,000 URNs. Raises as `search`.
+        whole words of their names. At most 1,000 URNs. Raises the errors of `search`.
         """
 
     def autocomplete(
@@ -147,8 +147,8 @@ class SearchEngine(Protocol):
     ) -> list[NameCompletion]:
         """Return names in which every word of a text begins a word, best first, without duplicates.
 
-        Removed entities are not suggested. Only the 2,000 best entities are examined. Raises as
-        `search`.
+        Removed entities are not suggested. Only the 2,000 best entities are examined. Raises the
+        errors of `search`.
         """
 
     @property
@@ -158,14 +158,14 @@ class SearchEngine(Protocol):
     def folders(self, query: FolderQuery) -> FolderListing:
         """Return the folders directly below a path that contain entities of the query.
 
-        They are ordered by id, at most 10,000; none where nothing is below the path. Raises as
-        `search`.
+        They are ordered by id, at most 10,000; none where nothing is below the path. Raises the
+        errors of `search`.
         """
 
     def folder_urn(self, query: FolderQuery, folder: str) -> str | None:
         """Return the URN of the entity behind a folder of `folders`, or `None` if it has none.
 
-        Raises as `search`.
+        Raises the errors of `search`.
         """
 
     def total(self, entity_types: Sequence[str] | None = None) -> int:
@@ -174,13 +174,13 @@ class SearchEngine(Protocol):
     def has_document(self, document: Document) -> bool:
         """Return whether the index has exactly this document, and no other, under its URN.
 
-        About 0.2 ms. Raises as `search`.
+        About 0.2 ms. Raises the errors of `search`.
         """
 
     def urns(self) -> Iterator[str]:
         """Iterate over the URNs of all documents, one for each document, in no particular order.
 
-        Raises as `search`.
+        Raises the errors of `search`.
         """
 
     def flush(self) -> None:
@@ -210,7 +210,7 @@ class SearchEngine(Protocol):
         """
 
     def find_damage(self) -> list[str]:
-        """Return what is wrong with the files of the index, one sentence each; see `engine`."""
+        """Return the problems of the files of the index, one sentence each; see `engine`."""
 
     def close(self) -> None:
         """Release the directory. The caller has to apply changes again that were not flushed."""

@@ -132,8 +132,9 @@ def rank_columns(
 ) -> FoundColumns:
     """Return a page of the columns of tables that have the words of a search, best first.
 
-    `stored` has the `SCHEMA_ASPECTS` of the tables by URN. Columns that, with their table, have
-    every word come first; where few do, and for a question, those that have most follow.
+    `stored` has the `SCHEMA_ASPECTS` of the tables by URN. Columns that, together with their table,
+    have every word come first. If there are few, or for a question, columns with most of the words
+    follow.
     """
     reader = _ColumnReader(tables, vocabulary)
     ranked = [

@@ -147,7 +147,7 @@ def is_too_wide(error: BaseException) -> bool:
 
 
 def find_index_damage(directory: Path) -> list[str]:
-    """Return what is wrong with the files of the index in a directory, one sentence each.
+    """Return the problems of the index files in a directory, one sentence each.
 
     Reads every file of the last commit once, about 1 s per GB, and compares it with the checksum
     that tantivy wrote at its end. The index may be written to meanwhile.
@@ -187,7 +187,7 @@ def _files(segment: dict[str, Any]) -> list[str]:
 
 
 def _problem(path: Path) -> str | None:
-    """Return what is wrong with a segment file, or `None`."""
+    """Return a sentence about the damage of a segment file, or `None` if it is intact."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)

@@ -26,7 +26,7 @@ VIRTUAL = (URN, ENTITY_TYPE, REMOVED, DISPLAY, USE)
 
 _NUMBERS = frozenset({"COUNT", "DOUBLE"})
 _TERMS = frozenset({"URN"})
-# The derived field that tells whether an entity is described.
+# The derived field that says whether an entity has a description.
 _DESCRIBES = "hasDescription"
 # Map values and column paths are of kind TEXT too, but each is a single value, not prose.
 _UNDIVIDED = frozenset({"*", "$key", "fieldPath"})
@@ -58,8 +58,8 @@ class Trait:
 
     Of the natures, `text` is compared as a whole and by parts; `term` is a URN or one of few
     values. A `prose` field is text of several words, each of which can be searched for. A `column`
-    field has column paths. A `derived` field tells whether other fields have values, so a document
-    without a value counts as false. A `mixed` field is text that may include numbers, such as a
+    field has column paths. A `derived` field says whether other fields have values; for a document
+    without a value it counts as false. A `mixed` field is text that may include numbers, such as a
     structured property. `targets` are the entity types that a bare name may refer to.
     """
 
@@ -147,9 +147,9 @@ class Vocabulary:
 
     @cached_property
     def unlisted(self) -> tuple[str, ...]:
-        """The entity types that a search of all types leaves out: those that only describe what
-        other entities refer to or have (data platforms, ownership types, columns), and those that
-        the registry does not list."""
+        """The entity types that a search of all types leaves out: types that only describe other
+        entities (data platforms, ownership types, columns), and types that the registry does not
+        list."""
         types = self.registry.entities.items()
         return (*_UNLISTED, *(name for name, entity in types if not entity.listed))
 

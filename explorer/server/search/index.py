@@ -277,7 +277,7 @@ class SearchIndex:
         meaning: MeaningIndex | None = None,
     ) -> None:
         """Open the index in a directory, and create it if there is none; `None` keeps it in memory.
-        With `meaning`, documents are also found by what they mean; it is closed with the index.
+        With `meaning`, documents are also found by meaning; it is closed with the index.
 
         An index of another format, of another catalog than `source`, or a damaged one, is discarded
         and created again, with `committed_offset` 0. Raises `Unusable` when another process has it
@@ -746,7 +746,7 @@ class SearchIndex:
     ) -> list[NameCompletion]:
         plan = self._plan(resolved, layers.view(), layers)
         completions: dict[str, NameCompletion] = {}
-        # Few entities of one page have the same name.
+        # A few more than needed are read, because some entities of a page may have the same name.
         start, size = 0, min(count + 3, _SUGGESTED_FROM)
         while len(completions) < count and start < _SUGGESTED_FROM:
             page = plan.merged.page(start, size)

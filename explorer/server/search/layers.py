@@ -129,11 +129,11 @@ class DiskIndex:
             raise self._lost(error) from error
 
     def find_damage(self) -> list[str]:
-        """Return what is wrong with the files of the index; empty for an index in memory."""
+        """Return the problems of the files of the index; empty for an index in memory."""
         return [] if self._directory is None else find_index_damage(self._directory)
 
     def verify(self) -> list[str]:
-        """Return what is wrong with the files of the index, or with the number of its documents."""
+        """Return the problems of the files of the index, or of the number of its documents."""
         if problems := self.find_damage():
             return problems
         try:
@@ -272,7 +272,7 @@ def _read_state(
 
 
 def read_problems(directory: Path) -> list[str]:
-    """Return what is wrong with the files of the index in a directory; empty if there is none."""
+    """Return the problems of the index files in a directory; empty if there is no index."""
     return find_index_damage(directory) if (directory / STATE).is_file() else []
 
 
@@ -299,9 +299,9 @@ def _clear(directory: Path) -> None:
 class MemoryIndex:
     """The changed documents that the index on disk lacks, and an in-memory index of them.
 
-    In `documents`, `None` stands for a removed document. The owner guards the object with two
-    locks: one around `put`, `take` and `missing`, another around `add` and `commit`, so changes can
-    be put while the index is committed.
+    In `documents`, `None` marks a removed document. The owner guards the object with two locks: one
+    around `put`, `take` and `missing`, another around `add` and `commit`, so changes can be put
+    while the index is committed.
     """
 
     def __init__(self, terms: Terms, vocabulary: Vocabulary) -> None:
@@ -400,9 +400,9 @@ _MOST_MISSING = 200
 # For this long after a search, changes are added to the in-memory index as they arrive, before the
 # next search needs them: one after 150 changes takes 50 ms, and 75 if it has to add them.
 _SEARCHED_SECONDS = 5.0
-# After so many changes without a pause or a search between them, entries are made in another
-# process; so many changes may be queued for it. It gets them in chunks, or what there is after a
-# pause; a few entries are made here.
+# After `_BULK_AFTER` changes without a pause or a search between them, entries are made in another
+# process. At most `_MOST_QUEUED` changes are queued for it; it gets them in chunks, and the rest
+# after a pause. A few entries are made here.
 _BULK_AFTER = 500
 _MOST_QUEUED = 400
 _CHUNK = 100
@@ -462,7 +462,8 @@ class Layers:
         self._vocabulary = vocabulary
         self._on_failure = on_failure
         self._base = DiskIndex(directory, vocabulary, source)
-        # The changes since the last drain began, and those that the running drain writes to disk.
+        # The index of the changes since the last drain began, and that of the changes that a
+        # running drain writes to disk.
         self._pending = MemoryIndex(self._base.terms, vocabulary)
         self._draining: MemoryIndex | None = None
         # The snapshot of the index on disk, without what a running drain writes.
@@ -507,8 +508,8 @@ class Layers:
         return self._base.is_verified
 
     def verify(self) -> list[str]:
-        """Return what is wrong with the index on disk. It is not written meanwhile, because a merge
-        would give damaged data new checksums."""
+        """Verify the index on disk, and return its problems. Nothing is written meanwhile, because
+        a merge would give damaged data new checksums."""
         with self._writing:
             return self._base.verify()
 
@@ -530,7 +531,7 @@ class Layers:
         self._queue([_Change(urn) for urn in removed_urns], offset)
 
     def find_damage(self) -> list[str]:
-        """Return what is wrong with the files of the index on disk, one sentence each."""
+        """Return the problems of the files of the index on disk, one sentence each."""
         return self._base.find_damage()
 
     def view(self) -> IndexSnapshot:

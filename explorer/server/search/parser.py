@@ -218,7 +218,7 @@ _MAX_WILDCARDS = 8
 _MAX_SINGLE = 3
 _STRUCTURED = re.compile(r"\s*/q(?=\s|$)")
 _PIECE = re.compile(r"(?:[^\W_]|[*?])+")
-# Singular names that agents are told to use, for fields with many values.
+# The singular names, for fields with many values, that the instructions to agents use.
 _SINGULAR = {
     "tag": "tags",
     "owner": "owners",
@@ -315,7 +315,7 @@ class _QueryParser:
         self._names = names
         self._expand = expand
         self._mode = mode
-        # What an expression without a searchable word stands for; `None` leaves it out.
+        # The node for an expression without a searchable word; `None` leaves the expression out.
         self._wordless = NOTHING if mode == "wordless" else None
         # The words that are not negated, each in its parts, and the number of texts between spaces
         # that they are from.

@@ -113,7 +113,7 @@ class FoundPage:
 
 @dataclass(frozen=True, slots=True)
 class NameCompletion:
-    """A name that completes what was typed, and the URN of an entity with this name."""
+    """A name that completes the typed text, and the URN of an entity with this name."""
 
     text: str
     urn: str
@@ -182,8 +182,8 @@ class Wildcard:
 class Phrase:
     """Matches documents with these whole words next to each other in one value.
 
-    `joined_words` are the same words before they are split; matching these is enough. One that is
-    not typed stands for another name.
+    `joined_words` are the same words before they are split; matching these is enough. A phrase with
+    `is_typed` false was expanded from a word that is another name for it.
     """
 
     words: tuple[str, ...]
@@ -413,7 +413,7 @@ _NODE_BYTES = 400
 
 
 def size_bytes(node: Node) -> int:
-    """Return roughly how much memory a query takes, including what the engine builds from it."""
+    """Return roughly how much memory a query takes, including the engine's own form of it."""
     match node:
         case And() | Or():
             return _NODE_BYTES + sum(map(size_bytes, node.nodes))

@@ -93,7 +93,7 @@ def steps(
 ) -> tuple[Step, ...]:
     """Return the steps of a query, best first. Documents that meet no step come last.
 
-    `text` is what was typed. With `named`, only names are searched.
+    `text` is the text typed. With `named`, only names are searched.
     """
     words: dict[Word, None] = {}
     urns: dict[str, None] = {}

@@ -576,7 +576,7 @@ class IndexResult:
         return all_but(query, queries)
 
     def _step(self, step: int) -> tantivy.Query:
-        """Return the query for the documents of a step: those that meet it and no earlier step."""
+        """Return the query for the documents that meet a step and no earlier one."""
         if step not in self._steps:
             query = self._query
             if step < self._resolved.last_step:
@@ -774,7 +774,7 @@ class MergedResult:
     """The documents of all indexes that a search finds."""
 
     def __init__(self, results: Sequence[IndexResult], steps: int) -> None:
-        """Merge results, the first of which is that of the index on disk."""
+        """Prepare to merge results, the first of which is from the index on disk."""
         self._results = results
         self._indexed, *self._others = results
         self._steps = steps
@@ -873,7 +873,7 @@ class Plan:
         facets: Sequence[str],
         vocabulary: Vocabulary,
     ) -> None:
-        """Prepare a search. The first of the `results` is that of the index on disk."""
+        """Prepare a search. The first of the `results` is from the index on disk."""
         self.resolved = resolved
         self.merged = MergedResult(results, resolved.last_step + 1)
         self.evidence = Evidence(resolved.text_query, vocabulary)
@@ -884,7 +884,7 @@ class Plan:
         self._folders: dict[int, dict[str, tuple[int, int]]] = {}
 
     def size_bytes(self) -> int:
-        """Return roughly how much memory the plan takes, with what was counted for it so far."""
+        """Return roughly how much memory the plan takes, including the counts made so far."""
         counted = sum(map(len, self.__dict__.get("_counted", {}).values()))
         folders = sum(map(len, self._folders.values()))
         queries = sum(result.size_bytes for result in self._results)

@@ -435,10 +435,6 @@ def _places(how: How, text: str) -> list[_Place]:
     return places
 
 
-# Increment this when the schema, the names of entities, their order or their folders change: an
-# index of another format is rebuilt.
-# Increment this when the schema, the names of entities or their order change: an index of another
-# format is rebuilt.
 # Increment this when the schema, the names of entities, their order, their folders or the stems of
 # words change: an index of another format is rebuilt.
 FORMAT = 22
