@@ -176,7 +176,8 @@ class DocumentRange(Struct, frozen=True):
 
 
 class LogEntry(Struct, frozen=True):
-    """An entry of the change log: what was written or removed, and the previous value.
+    """An entry of the change log: the write or removal of an aspect, with the new and the previous
+    value.
 
     `change` is `UPSERT` or `DELETE`. `digest` is the digest of the written value if the log stores
     one, otherwise `None`.
@@ -678,8 +679,8 @@ class Observer(Protocol):
         """Called after the commit of a transaction that changed anything, before the jobs' futures
         are resolved.
 
-        `offset` is that of the last entry of the change log. The commit stands whatever this
-        raises.
+        `offset` is that of the last entry of the change log. An error raised here does not undo the
+        commit.
         """
 
 

@@ -1,4 +1,4 @@
-"""The migration of a catalog from the store of one engine to that of another.
+"""The migration of a catalog from the store of one engine to the store of another.
 
 Table by table, every row is copied as it is stored: versions, stamps, documents, the change log
 with its offsets. The position is stored in the target with each part, so that an interrupted copy
@@ -180,7 +180,7 @@ def _copy(
 
 
 def _follow(source: Store, target: Store, table: TableLayout) -> tuple[int, CopiedTable]:
-    """Make a table of the target equal to that of the source, part by part.
+    """Make a table of the target equal to the same table of the source, part by part.
 
     Returns how many rows were written, and the number and checksum of the rows in the source.
     """

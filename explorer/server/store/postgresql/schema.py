@@ -396,7 +396,7 @@ def connect(address: str, patience: Patience, *, writing: bool = False) -> Raw:
 
 
 def network_settings(address: str) -> dict[str, Any]:
-    """Return the default network settings, except those that the address sets itself."""
+    """Return the default network settings, without the settings in the address."""
     parameters = psycopg.conninfo.conninfo_to_dict(address)
     return {name: value for name, value in _NETWORK.items() if name not in parameters}
 

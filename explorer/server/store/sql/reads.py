@@ -48,7 +48,7 @@ _RUN = "(SELECT id FROM runs WHERE name = :run)"
 # Combined with a run, this must use the index by entity: one run may have written all rows.
 _OF_ENTITY = " AND t.entity = (SELECT id FROM urns WHERE urn = :urn)"
 _AT_ONCE = 500
-# Of the targets of edges, when all edges are read.
+# The number of edge targets that are read at once when all edges are read.
 _HANDLES_AT_ONCE = 50_000
 _LOG = """
 SELECT l."offset", coalesce(u.urn, 'urn:li:unknown:' || l.entity), l.aspect,
@@ -232,8 +232,8 @@ class SqlReads(ABC):
         if entity_type is not None:
             prefix = prefix or f"urn:li:{entity_type}:"
         # `unindexed` (a unary plus in SQLite) keeps the engine from using an index on `live` or
-        # `type`, so that it uses that of the URNs, which also has their order, or that of a run's
-        # entities.
+        # `type`, so that it uses the index of URNs, which also has their order, or the index of a
+        # run's entities.
         unindexed = self._dialect.unindexed.format
         # One lower bound: of two, SQLite uses the first, and reads everything up to the other.
         where = f"{'urn >= :prefix' if after < prefix else 'urn > :after'} AND {unindexed('live')}"

@@ -734,7 +734,8 @@ def _log_ahead(connection: sqlite3.Connection, path: Path) -> None:
 
 
 _MARK = b"\1"
-# Shorter values, which are most of those that people write, stay readable with other programs.
+# Shorter values are not compressed, so most values that people write are readable with other
+# programs.
 _LEAST_BYTES = 256
 _RAW = -15
 # A window of 8 kB needs a fifth of the memory of the usual 32 kB, which halves the time for a
