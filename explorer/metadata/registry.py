@@ -387,7 +387,7 @@ _Visit = Callable[[Any, Sequence[list[Any]]], None]
 def compile_paths(paths: Iterable[str]) -> PathReader:
     """Return a function that reads the values at all these paths in one walk of a value.
 
-    The paths are those that a registry declares: the walk is as deep as they are.
+    The paths are from a registry, so they limit the depth of the recursion.
     """
     steps = [(place, _steps(path)) for place, path in enumerate(paths)]
     visit, places_of_paths = _compile_visit(steps), range(len(steps))

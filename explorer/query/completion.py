@@ -102,10 +102,10 @@ def complete(
 ) -> tuple[Completion, ...]:
     """Return the completions at the cursor, best first, at most `limit`; none after a syntax error.
 
-    Fields that begin with what was typed come before those that contain it, those with facets
-    first. Values are those of the given facets, in order, and the fixed values of a field. `names`
-    has the names of URNs among them, and further URNs to offer, best first. No requests; fast
-    enough for every key press.
+    Fields that begin with the typed text come before fields that contain it, and among these,
+    fields with facets come first. Values are those of the given facets, in order, and the fixed
+    values of a field. `names` has the names of URNs among them, and further URNs to offer, best
+    first. No requests; fast enough for every key press.
     """
     return tuple(
         islice(_Offers(text, cursor, guide_to(registry), facets, names).completions(), limit)

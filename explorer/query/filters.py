@@ -39,8 +39,8 @@ class Criterion:
 
     `names` are what people typed for URNs among the values: entities with that name but another URN
     match as well. They are ignored when criteria are compared for equality. DESCENDANTS_INCL,
-    ANCESTORS_INCL and RELATED_INCL match the values and what is below them, above them, or both,
-    for URNs of domains, containers and glossary groups.
+    ANCESTORS_INCL and RELATED_INCL match the values and the entities below them, above them, or
+    both, for URNs of domains, containers and glossary groups.
     """
 
     field: str

@@ -114,9 +114,9 @@ class NoMeaning(ValueError):
 
 
 class Meaning(msgspec.Struct, frozen=True):
-    """The values that one typed value stands for. `is_range` is true for a day compared for
-    equality, whose values are its first and last millisecond. `name` is the typed text if it was
-    expanded to URNs; entities with other URNs may have this name too."""
+    """The values that one typed value means. `is_range` is true for a day compared for equality,
+    whose values are its first and last millisecond. `name` is the typed text if it was expanded to
+    URNs; entities with other URNs may have this name too."""
 
     values: tuple[str, ...]
     is_range: bool = False
@@ -461,7 +461,7 @@ def read_filter(text: str, registry: Registry, *, strict: bool = True) -> Filter
 
 
 class ParsePosition(msgspec.Struct, frozen=True):
-    """The position that a parser has reached, and what is expected at `start`.
+    """The position that a parser has reached, and the kind of text that is expected at `start`.
 
     At a `term` with `after_term`, AND or OR may also follow. An `operator` follows the field
     `field`, which begins at `field_start`. A `value` belongs to `field`.
