@@ -50,7 +50,7 @@ def derive(schemas: Path, source: str, order: Sequence[str] = ()) -> dict[str, A
     Aspects that no entity carries are left out. The entities in `order` come first, because the
     first entity's field wins if several searchable fields have one name; the others follow by name.
     """
-    place = {name: at for at, name in enumerate(order)}
+    position = {name: at for at, name in enumerate(order)}
     documents = [json.loads(path.read_bytes()) for path in sorted(schemas.glob("*.avsc"))]
     models = [
         _Model(schema) for schema in documents if isinstance(schema, dict) and "Aspect" in schema
@@ -64,7 +64,7 @@ def derive(schemas: Path, source: str, order: Sequence[str] = ()) -> dict[str, A
     entities = {
         name: EntityType(model.about["name"], tuple(model.about.get("entityAspects", ())))
         for name, model in sorted(
-            keys.items(), key=lambda item: (place.get(item[0], len(place)), item[0])
+            keys.items(), key=lambda item: (position.get(item[0], len(position)), item[0])
         )
     }
     carried = {
@@ -143,22 +143,24 @@ class _Model:
         return self._named.get(schema, schema) if isinstance(schema, str) else schema
 
     def _walk_fields(
-        self, schema: Any, path: tuple[str, ...], above: tuple[str, ...]
+        self, schema: Any, path: tuple[str, ...], enclosing_records: tuple[str, ...]
     ) -> Iterator[tuple[str, Schema, tuple[str, ...], Any]]:
         """Yield every field, at any depth: its name, its schema with its annotations, its path and
         its type. A record inside itself is not entered again."""
         schema = self._resolve(_bare(schema))
         match schema:
             case {"type": "array", "items": items}:
-                yield from self._walk_fields(items, (*path, "*"), above)
+                yield from self._walk_fields(items, (*path, "*"), enclosing_records)
             case {"type": "map", "values": values}:
-                yield from self._walk_fields(values, (*path, "*"), above)
-            case {"type": "record", "name": name, "fields": fields} if name not in above:
+                yield from self._walk_fields(values, (*path, "*"), enclosing_records)
+            case {"type": "record", "name": name, "fields": fields} if (
+                name not in enclosing_records
+            ):
                 for field in fields:
                     inner = self._resolve(_bare(field["type"]))
                     yield field["name"], field, (*path, field["name"]), inner
                     yield from self._walk_fields(
-                        field["type"], (*path, field["name"]), (*above, name)
+                        field["type"], (*path, field["name"]), (*enclosing_records, name)
                     )
 
     def _record(self, schema: Schema) -> Record:

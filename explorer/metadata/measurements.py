@@ -69,13 +69,13 @@ def separate_windows(windows: Iterable[_T], span: Callable[[_T], tuple[int, int]
     kept: set[int] = set()
     covered: list[tuple[int, int]] = []
     for length in lengths:
-        fresh = [
+        uncovered = [
             at
-            for at, (start, of) in enumerate(spans)
-            if of == length and not _overlaps(covered, start, start + length)
+            for at, (start, own_length) in enumerate(spans)
+            if own_length == length and not _overlaps(covered, start, start + length)
         ]
-        kept.update(fresh)
-        covered = _merge([*covered, *((spans[at][0], spans[at][0] + length) for at in fresh)])
+        kept.update(uncovered)
+        covered = _merge([*covered, *((spans[at][0], spans[at][0] + length) for at in uncovered)])
     return [window for at, window in enumerate(listed) if at in kept]
 
 

@@ -126,11 +126,11 @@ class FineGrained:
 
     def drop(self, step: str) -> None:
         """Remove the pairs that the path matches, and the elements that have no columns left."""
-        led = (*self._key_prefix, step)
+        key_steps = (*self._key_prefix, step)
         elements: list[Any] = []
-        positions = set(self._at(led))
+        positions = set(self._at(key_steps))
         for at, element in enumerate(self._elements):
-            elements += _remove_pairs(element, led) if at in positions else [element]
+            elements += _remove_pairs(element, key_steps) if at in positions else [element]
         self._elements[:] = elements
 
     def into(self, step: str, *, make: bool) -> "FineGrained | None":
@@ -145,12 +145,12 @@ class FineGrained:
     def _last(self) -> bool:
         return len(self._key_prefix) == _DEPTH - 1
 
-    def _at(self, led: tuple[str, ...]) -> list[int]:
+    def _at(self, key_steps: tuple[str, ...]) -> list[int]:
         self._allowance.look(_LOOKS * len(self._elements))
-        return [at for at, element in enumerate(self._elements) if _leads_to(element, led)]
+        return [at for at, element in enumerate(self._elements) if _leads_to(element, key_steps)]
 
-    def _join(self, led: tuple[str, ...], value: Any) -> None:
-        operation, downstream, query, upstream = led
+    def _join(self, key_steps: tuple[str, ...], value: Any) -> None:
+        operation, downstream, query, upstream = key_steps
         sureness = value.get("confidenceScore") if isinstance(value, dict) else None
         score = 1.0 if sureness is None else sureness
         for at in self._at((operation, downstream, query)):
@@ -184,7 +184,7 @@ def _columns(element: dict[str, Any], side: str) -> list[Any]:
     return columns if isinstance(columns, list) else []
 
 
-def _leads_to(element: Any, led: tuple[str, ...]) -> bool:
+def _leads_to(element: Any, key_steps: tuple[str, ...]) -> bool:
     if not isinstance(element, dict):
         return False
     steps_by_level = (
@@ -193,18 +193,18 @@ def _leads_to(element: Any, led: tuple[str, ...]) -> bool:
         (element.get("query") or _NONE,),
         _columns(element, "upstreams"),
     )
-    return all(step in steps for step, steps in zip(led, steps_by_level, strict=False))
+    return all(step in steps for step, steps in zip(key_steps, steps_by_level, strict=False))
 
 
-def _remove_pairs(element: dict[str, Any], led: tuple[str, ...]) -> list[dict[str, Any]]:
+def _remove_pairs(element: dict[str, Any], key_steps: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the elements that replace an element without the pairs that the path matches."""
-    if len(led) == 1:
+    if len(key_steps) == 1:
         return []
-    downstream = led[1]
+    downstream = key_steps[1]
     other_columns = [column for column in element["downstreams"] if column != downstream]
     elements = [{**element, "downstreams": other_columns}] if other_columns else []
-    if len(led) == _DEPTH:
-        upstreams = [column for column in element["upstreams"] if column != led[3]]
+    if len(key_steps) == _DEPTH:
+        upstreams = [column for column in element["upstreams"] if column != key_steps[3]]
         if upstreams:
             elements.append({**element, "downstreams": [downstream], "upstreams": upstreams})
     return elements
@@ -386,7 +386,8 @@ class _NamedParts:
 
 
 class _Keyed:
-    """An array whose elements are addressed by their keys; `led` holds the steps taken so far."""
+    """An array whose elements are addressed by their keys; `key_steps` holds the steps taken so
+    far."""
 
     def __init__(
         self,
@@ -395,14 +396,14 @@ class _Keyed:
         kind: str | None,
         path: tuple[str, ...],
         keys: tuple[str, ...],
-        led: tuple[str, ...] = (),
+        key_steps: tuple[str, ...] = (),
     ) -> None:
         self._shape = shape
         self._elements = elements
         self._kind = kind
         self._path = path
         self._keys = keys
-        self._key_prefix = led
+        self._key_prefix = key_steps
 
     def get(self, step: str) -> Any:
         elements = [self._elements[at] for at in self._at(step)]
@@ -431,13 +432,15 @@ class _Keyed:
         positions = self._at(step)
         if not positions and not make:
             return None
-        led = (*self._key_prefix, step)
+        key_steps = (*self._key_prefix, step)
         if not self._last:
-            return _Keyed(self._shape, self._elements, self._kind, self._path, self._keys, led)
+            return _Keyed(
+                self._shape, self._elements, self._kind, self._path, self._keys, key_steps
+            )
         if not positions:
-            keys = {key: part for key, part in zip(self._keys, led, strict=True) if part}
+            keys = {key: part for key, part in zip(self._keys, key_steps, strict=True) if part}
             if any(_SEPARATOR in key for key in keys):
-                raise Misplaced(f"there is no {'/'.join(led)}; add it as a whole first")
+                raise Misplaced(f"there is no {'/'.join(key_steps)}; add it as a whole first")
             self._elements.append(self._shape.element(self._kind, keys))
             positions = [len(self._elements) - 1]
         return self._shape.place(self._elements[positions[0]], self._kind, self._path)
@@ -448,7 +451,7 @@ class _Keyed:
 
     def _at(self, step: str) -> list[int]:
         """Return the indexes of the elements that match the steps so far and this one."""
-        led = (*self._key_prefix, step)
+        key_steps = (*self._key_prefix, step)
         if len(self._keys) == 1 and _SEPARATOR not in self._keys[0] and step:
             self._shape.allowance.look(len(self._elements))
             (key,) = self._keys
@@ -461,28 +464,28 @@ class _Keyed:
         return [
             at
             for at, element in enumerate(self._elements)
-            if _key_values(element, self._keys)[: len(led)] == led
+            if _key_values(element, self._keys)[: len(key_steps)] == key_steps
         ]
 
     def _complete_elements(self, step: str, value: Any) -> list[Any]:
         """Return the elements that a value represents, each completed with the keys in the path."""
-        led = (*self._key_prefix, step)
+        key_steps = (*self._key_prefix, step)
         key_values = _key_values(value, self._keys) if value else ()
-        if self._last or key_values[: len(led)] == led:
+        if self._last or key_values[: len(key_steps)] == key_steps:
             elements = [value]
         elif isinstance(value, list):
             elements = value
         else:
-            elements = flatten(value, len(self._keys) - len(led))
-        return [self._complete_element(element, led) for element in elements]
+            elements = flatten(value, len(self._keys) - len(key_steps))
+        return [self._complete_element(element, key_steps) for element in elements]
 
-    def _complete_element(self, element: Any, led: tuple[str, ...]) -> Any:
+    def _complete_element(self, element: Any, key_steps: tuple[str, ...]) -> Any:
         if not isinstance(element, dict):
             raise Misplaced(f"an element of {'.'.join(self._path)} must be an object")
-        for key, part in zip(self._keys, led, strict=False):
+        for key, part in zip(self._keys, key_steps, strict=False):
             if part and _SEPARATOR not in key and element.get(key) is None:
                 element = {**element, key: part}
-        if _key_values(element, self._keys)[: len(led)] != led:
+        if _key_values(element, self._keys)[: len(key_steps)] != key_steps:
             raise Misplaced("the keys in the value differ from those in the path")
         return element
 

@@ -424,9 +424,9 @@ def _edits_once(operation: OperationDefinitionNode) -> bool:
     return operation.operation is OperationType.MUTATION and is_one
 
 
-def _too(what: str, most: int) -> GraphQLError:
-    unit = "levels" if what == "deep" else "fields"
-    return GraphQLError(f"the query is too {what}: at most {most} {unit}; ask in several")
+def _too(adjective: str, limit: int) -> GraphQLError:
+    unit = "levels" if adjective == "deep" else "fields"
+    return GraphQLError(f"the query is too {adjective}: at most {limit} {unit}; ask in several")
 
 
 # The values of non-null scalar fields that a stored aspect lacks.

@@ -152,9 +152,9 @@ def _resources(given: Given) -> Sequence[Given]:
     return resources
 
 
-def _urns(given: Given, what: str) -> list[str]:
-    single = given.get(f"{what}Urn")
-    return [single] if single is not None else list(given[f"{what}Urns"])
+def _urns(given: Given, kind: str) -> list[str]:
+    single = given.get(f"{kind}Urn")
+    return [single] if single is not None else list(given[f"{kind}Urns"])
 
 
 def _with(stored: _List, key: str, urns: Iterable[str]) -> list[dict[str, Any]]:
@@ -569,8 +569,8 @@ def move_domain(tx: EditTransaction, given: Given) -> None:
 def _move(tx: EditTransaction, urn: Urn, parent: str | None, what: str, above_type: str) -> None:
     """Set the parent of an entity. Raises `InvalidInput` if the parent is the entity itself or one
     of its descendants, `NotFound` if the parent or the entity's own aspect is not stored."""
-    above = tx.stored_reference(parent, what, above_type) if parent else None
-    at, visited = above, set[str]()
+    parent_urn = tx.stored_reference(parent, what, above_type) if parent else None
+    at, visited = parent_urn, set[str]()
     while at is not None and at not in visited:
         if at == str(urn):
             raise InvalidInput(f"{urn} cannot be moved into itself or to what is below it")
@@ -582,7 +582,7 @@ def _move(tx: EditTransaction, urn: Urn, parent: str | None, what: str, above_ty
         raise NotFound(
             f"{urn} has no {aspect}, the aspect that stores its parent; write that aspect first"
         )
-    tx.write(urn, aspect, {PARENT_FIELDS[urn.entity_type]: above})
+    tx.write(urn, aspect, {PARENT_FIELDS[urn.entity_type]: parent_urn})
 
 
 def _replace_columns(tx: EditTransaction, urn: Urn, given: Given) -> None:

@@ -241,14 +241,14 @@ def assemble(
     return schema
 
 
-def _derive_resolver(of: GraphQLObjectType, field_name: str, path: str) -> Resolver | None:
-    """Return the resolver of a field whose data is at a path in a value of the type `of`; `None` if
-    the data is under the field's own name, in the form of the answer.
+def _derive_resolver(object_type: GraphQLObjectType, field_name: str, path: str) -> Resolver | None:
+    """Return the resolver of a field whose data is at a path in a value of an object type; `None`
+    if the data is under the field's own name, in the form of the answer.
 
     The data of a field whose type is an entity is its URN; a page has the URNs of its entities in
     `urns`. The data of a list of entries is a map, and that of a list of columns their URNs.
     """
-    kind = of.fields[field_name].type
+    kind = object_type.fields[field_name].type
     named = get_named_type(kind).name
     nullable = get_nullable_type(kind)
     read = reader(path)
@@ -258,10 +258,10 @@ def _derive_resolver(of: GraphQLObjectType, field_name: str, path: str) -> Resol
         return lambda value, _info: columns(read(value) or ())
     if named in _ENTITY_TYPES:
         if is_list_type(nullable):
-            is_page = of.name.endswith(("Result", "Results"))
+            is_page = object_type.name.endswith(("Result", "Results"))
             return entities("urns" if is_page else path, _ENTITY_TYPES[named])
         return entity_or_null(path) if nullable is kind else entity(path)
-    if path == field_name and not of.interfaces:
+    if path == field_name and not object_type.interfaces:
         return None
     return lambda value, _info: read(value)
 

@@ -200,9 +200,13 @@ def _fields_to_search(registry: Registry, entity_type: str) -> _Searched:
     read: list[tuple[str, PathReader, tuple[tuple[SearchField, _Convert], ...]]] = []
     for name, search in declared:
         if search or name == ASSIGNMENTS:
-            ways = [_path_and_conversion(field) for field in search]
-            conversions = zip(search, (convert for _, convert in ways), strict=True)
-            read.append((name, compile_paths(path for path, _ in ways), tuple(conversions)))
+            paths_and_conversions = [_path_and_conversion(field) for field in search]
+            conversions = zip(
+                search, (convert for _, convert in paths_and_conversions), strict=True
+            )
+            read.append(
+                (name, compile_paths(path for path, _ in paths_and_conversions), tuple(conversions))
+            )
     return _Searched(
         registry.entity(entity_type).key,
         tuple(read),

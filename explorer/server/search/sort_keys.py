@@ -73,10 +73,10 @@ def resolve_sort(
     Raises `UnknownName` for a field that cannot be searched.
     """
     fields_by_name: dict[str, SortField] = {}
-    for by in sort:
-        name = vocabulary.resolve(by.field, field_names)[0]
+    for sort_by in sort:
+        name = vocabulary.resolve(sort_by.field, field_names)[0]
         derived = vocabulary.trait(name).derived
-        fields_by_name.setdefault(name, SortField(name, by.descending, derived))
+        fields_by_name.setdefault(name, SortField(name, sort_by.descending, derived))
         if name == URN:
             break
     fields_by_name.setdefault(URN, SortField(URN))

@@ -114,20 +114,20 @@ class SqlReads(ABC):
         """Return a connection whose statements all see the same moment."""
 
     def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
-        of = "u.urn = ? AND v.name = ?"
+        condition = "u.urn = ? AND v.name = ?"
         parameters: tuple[str | int, ...] = (urn, name)
         if version == 0:
             query = LATEST_OF_ONE
         elif version > 0:
             query = (
                 f"SELECT {_OLDER} FROM urns u JOIN versions v ON v.entity = u.id "
-                f"WHERE {of} AND v.version = ?"
+                f"WHERE {condition} AND v.version = ?"
             )
             parameters = (urn, name, version)
         else:
             query = (
                 f"SELECT {_OLDER} FROM urns u JOIN versions v ON v.entity = u.id "
-                f"WHERE {of} ORDER BY v.version DESC LIMIT 1 OFFSET ?"
+                f"WHERE {condition} ORDER BY v.version DESC LIMIT 1 OFFSET ?"
             )
             parameters = (urn, name, -version - 1)
         with self._reading() as connection:

@@ -691,8 +691,8 @@ def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
     if not tables:
         return None
     # Triggers and views run with the rights of the user who writes.
-    odd = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"
-    for kind, name in connection.execute(odd):
+    triggers_and_views = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+    for kind, name in connection.execute(triggers_and_views):
         raise InvalidFile(
             f"{path} has the {kind} {name}, which no catalog has, and which could change what is "
             f"written; name a copy without it or, if you trust the rest of the file, drop the "
