@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal, TypeVar
 
 Scope = Literal["table", "sample", "partition"]
-"""What a profile covers; the widest is the first."""
+"""The scope of a profile, the part of a table that it covers; the widest scope is the first."""
 
 _SCOPES: Final[tuple[Scope, ...]] = ("table", "sample", "partition")
 _DAY_MILLIS: Final = 86_400_000
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 def scope_of(kind: str | None, partition: str | None) -> Scope:
-    """Return what a profile covers, by the type and the text of its `partitionSpec`.
+    """Return the scope of a profile, by the type and the text of its `partitionSpec`.
 
     Without a `partitionSpec`, or with the type FULL_TABLE, it covers the table, whatever the text:
     a sample was then only used to compute the profile.

@@ -51,8 +51,8 @@ def is_name(value: object) -> bool:
 
 
 def display_name(urn: Urn, aspects: Mapping[str, Any]) -> str:
-    """Return the name to display an entity and find it by: the edited name, else the ingested one,
-    else the one in its URN. `aspects` are the values of its latest aspects, by aspect name."""
+    """Return the name by which an entity is displayed and found: the edited name, else the ingested
+    one, else the one in its URN. `aspects` are the values of its latest aspects, by aspect name."""
     for aspect, field in _TOLD:
         # An entity has few of these aspects.
         if aspect in aspects and (text := _text(aspects[aspect], field)):

@@ -133,8 +133,8 @@ class Proposal:
     actor: str | None = None
     headers: Mapping[str, Any] | None = None
     line: bytes | None = field(default=None, init=False, compare=False, repr=False)
-    """The JSON of the `proposal` object of endpoint 1, if the file contained exactly this; `None`
-    in changed copies."""
+    """The JSON of the `proposal` object that `ingestProposal` takes, if the file contained exactly
+    this; `None` in changed copies."""
 
     def from_run(self, run_id: str, observed_millis: int) -> "Proposal":
         """Return the change with a run and its time in the system metadata, or unchanged if it
@@ -145,7 +145,7 @@ class Proposal:
         return replace(self, system=system)
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the `proposal` object of endpoint 1."""
+        """Return the `proposal` object that the action `ingestProposal` takes."""
         wire: dict[str, Any] = {
             "entityType": self.urn.entity_type,
             "entityUrn": str(self.urn),

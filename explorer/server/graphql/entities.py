@@ -282,7 +282,7 @@ def _edges(edges: str, older: str, entity_type: str) -> Resolver:
 
 
 def _enum_or_text(value: Value, _info: Info) -> str | None:
-    """Return a version as a string, also if it is stored as a record."""
+    """Return a version as a string, even if it is stored as a record."""
     version = value.get("version")
     return version.get("versionTag") if isinstance(version, dict) else version
 

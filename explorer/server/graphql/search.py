@@ -140,8 +140,8 @@ def _both(left_filter: Filter, right_filter: Filter) -> Filter:
 
 
 async def _read_view(urn: str | None, types: Sequence[str], session: GraphQLContext) -> Filter:
-    """Return the filter of a saved view. Fields that cannot be searched among the entity types have
-    no values."""
+    """Return the filter of a saved view. Fields that cannot be searched among the entity types are
+    treated as fields without values."""
     if not urn:
         return Filter()
     (view,) = await session.read([urn])

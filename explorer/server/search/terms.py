@@ -561,7 +561,7 @@ class Terms:
     def values(self, analysed: AnalysedDocument) -> dict[str, Any]:
         """Return the values of the index entry for a document, by field of the index.
 
-        They are what msgpack can encode, and depend on nothing but the document and the registry.
+        msgpack can encode them, and they depend only on the document and the registry.
         """
         document = analysed.document
         values = {**document.fields, **{name: values_of(document, name) for name in VIRTUAL}}

@@ -245,7 +245,7 @@ class Raw(psycopg.Connection[tuple[Any, ...]]):
 class _TextDumper(StrDumperUnknown):
     """A dumper that replaces NUL in text by its symbol: PostgreSQL text cannot contain NUL.
 
-    Values are stored as bytes and keep theirs.
+    Values are stored as bytes, in which NUL is kept.
     """
 
     def dump(self, obj: str) -> Any:
