@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from explorer.errors import Misconfigured
 from explorer.instance import hold, report_full_disk, socket_path
-from explorer.server.retention import Retention
+from explorer.server.retention import AUDIT_DAYS, Retention
 from explorer.version import __version__
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def serve(
     oidc: "OidcSettings | None" = None,
     requests_per_minute: float | None = None,
     openlineage_instances: Sequence[str] = (),
-    keep_audit_days: int | None = 365,
+    keep_audit_days: int | None = AUDIT_DAYS,
     agents: "Callable[[ASGIApp], ASGIApp] | None" = None,
     finds_by_meaning: bool = False,
 ) -> None:
@@ -302,8 +302,8 @@ def _keyring(
             logging.getLogger("explorer.server").warning(
                 "%d access tokens were moved from %s into the database", moved_count, own
             )
-        # The file of uses says that this directory had tokens. A service that needed tokens must
-        # not become open to everybody because the database has none.
+        # The file of last uses shows that this directory had tokens. A service that needed tokens
+        # must not become open to everybody because the database has none.
         return SharedKeyring(shared, required=uses_file(own).exists())
     except BaseException:
         shared.close()

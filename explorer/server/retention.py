@@ -1,5 +1,5 @@
 """Retention: how long a catalog keeps rows of the change log, older versions of aspects, and
-timeseries documents."""
+timeseries documents; and how long it keeps the audit log by default."""
 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 LEAST_DOCUMENT_DAYS: Final = 31
 """The shortest time for which documents may be kept, because use is counted over 30 days."""
 
+AUDIT_DAYS: Final = 365
+"""The default number of days for which the audit log is kept."""
+
 _SINCE: Final = "versions_since"
-# Entities per job of the writer, which takes about 10 ms if each has fifty versions of an aspect.
+# The number of entities in one job of the writer, which takes about 10 ms if each has fifty
+# versions of an aspect.
 _ENTITIES: Final = 25
 _DAY_MILLIS: Final = 86_400_000
 

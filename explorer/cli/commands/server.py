@@ -21,7 +21,7 @@ from explorer.cli.options import (
 )
 from explorer.cli.sections import RUN
 from explorer.metadata.proposal import millis_of
-from explorer.server.retention import LEAST_DOCUMENT_DAYS
+from explorer.server.retention import AUDIT_DAYS, LEAST_DOCUMENT_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -734,7 +734,7 @@ class _Rate(click.ParamType[int]):
 @env_option(
     "--keep-audit",
     type=_KeepCount("days", 1, _MOST_DAYS),
-    default="365",
+    default=str(AUDIT_DAYS),
     show_default=True,
     metavar="DAYS|all",
     help="How long the audit log tells who changed what and who was refused: see catalog audit.",
