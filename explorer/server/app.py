@@ -173,13 +173,13 @@ class _Observation:
         async def observe(message: Message) -> None:
             if message["type"] == "http.response.start":
                 context.status = message["status"]
-                own = [_PROTOCOL, (REQUEST_ID, context.request_id)]
+                own_headers = [_PROTOCOL, (REQUEST_ID, context.request_id)]
                 if self._catalog.store.is_shared:
-                    own.append((LOG_OFFSET, b"%d" % self._catalog.followed))
+                    own_headers.append((LOG_OFFSET, b"%d" % self._catalog.followed))
                     age = context.freshness.age_seconds()
                     if age is not None:
-                        own.append((AGE_HEADER, b"%d" % age))
-                message["headers"] = [*message["headers"], *own]
+                        own_headers.append((AGE_HEADER, b"%d" % age))
+                message["headers"] = [*message["headers"], *own_headers]
             else:
                 context.sent_bytes += len(message.get("body", b""))
                 context.is_streamed = context.is_streamed or message.get("more_body", False)
@@ -289,8 +289,8 @@ async def _failure(request: Request, error: Exception) -> Response:
     if catalog_error is not error:
         _log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
     elif isinstance(error, Busy | StorageFull):
-        # The access log has its status. While a database is unreachable every request ends so, and
-        # the store logs that once.
+        # The access log contains the status. While a database is unreachable, every request ends
+        # like this, and the store logs it once.
         _log.info("%s", error)
     elif status_of(catalog_error) >= 500:
         _log.error("%s", error)

@@ -111,13 +111,14 @@ class AuditFile:
             with os.fdopen(descriptor, "rb+", buffering=0) as file:
                 end = file.seek(0, os.SEEK_END)
                 file.seek(max(end - 1, 0))
-                # A crash may have cut the last line off; the first record would become part of it.
-                cut = b"" if file.read(1) in (b"", b"\n") else b"\n"
+                # End the last line if a crash has cut it off, or the first record would become part
+                # of it.
+                line_end = b"" if file.read(1) in (b"", b"\n") else b"\n"
                 try:
-                    _write_all(file, cut + b"".join(line + b"\n" for _, line in lines))
+                    _write_all(file, line_end + b"".join(line + b"\n" for _, line in lines))
                     os.fsync(descriptor)
                 except OSError:
-                    # The batch is sent again as a whole.
+                    # Remove what was written, because the whole batch is sent again.
                     file.truncate(end)
                     raise
         except OSError as error:
@@ -221,7 +222,7 @@ class AuditLog:
     def _keep(self) -> None:
         is_told = False
         batch: tuple[str, list[Line]] | None = None
-        ends: float | None = None
+        deadline: float | None = None
         while True:
             if batch is None:
                 self._has_records.wait(_TRIM_SECONDS)
@@ -229,8 +230,8 @@ class AuditLog:
                 self._closing.wait(_GATHER_SECONDS)
                 self._has_records.clear()
                 batch = self._take()
-            if self._closing.is_set() and ends is None:
-                ends = time.monotonic() + _STOP_SECONDS
+            if self._closing.is_set() and deadline is None:
+                deadline = time.monotonic() + _STOP_SECONDS
             try:
                 if batch[1]:
                     self._sink.append_audit(*batch)
@@ -239,7 +240,7 @@ class AuditLog:
                 if not is_told:
                     _log.warning("the audit log is behind: %s", error)
                     is_told = True
-                if ends is not None and time.monotonic() > ends:
+                if deadline is not None and time.monotonic() > deadline:
                     self._leave([*batch[1], *self._take()[1]])
                     return
                 time.sleep(0.1) if self._closing.is_set() else self._closing.wait(_AGAIN_SECONDS)

@@ -359,7 +359,7 @@ OPEN_PATHS = (
     "/restli/docs",
     "/openapi.json",
 )
-"""What is answered without a token."""
+"""The paths that are answered without a token."""
 # Used as the hash if there is no token with the given id, so that the comparison takes as long.
 _NOBODY = "0" * 64
 _log = logging.getLogger("explorer.server")
@@ -703,7 +703,7 @@ class Gate:
         if self._hosts is not None and not path.startswith("/health"):
             self._check_host(headers.get(b"host", b"").decode("latin-1"))
         keyring, issuer = self._keyring, self._issuer
-        # First, because this is where a keyring checks its file for changes.
+        # Read first, because this makes a keyring check its file for changes.
         is_closed = keyring is not None and keyring.is_closed
         if not is_closed and issuer is None:
             return _EVERYBODY

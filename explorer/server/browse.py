@@ -43,9 +43,9 @@ def placements(
     folder itself.
     """
     paths = [split_path(path) for path in stored_paths(urn, values)]
-    own = {name.casefold(), urn.name.casefold(), _last_part(urn, delimiter).casefold()}
+    own_names = {name.casefold(), urn.name.casefold(), _last_part(urn, delimiter).casefold()}
     places = [
-        Placement(path[:-1], path[-1]) if path[-1].casefold() in own else Placement(path)
+        Placement(path[:-1], path[-1]) if path[-1].casefold() in own_names else Placement(path)
         for path in paths
     ]
     if folders := newer_folders(values):

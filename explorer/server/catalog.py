@@ -90,7 +90,7 @@ P = ParamSpec("P")
 _log = logging.getLogger("explorer.server")
 
 _THREADS = 4
-# More than the connections of an engine: who waits for one gets an error in the end.
+# More threads than a store has connections; one that waits too long for a connection gets an error.
 _REMOTE_THREADS = 24
 _PROBE_SECONDS = 5.0
 _CATCH_UP_SECONDS = 1.0
@@ -112,11 +112,11 @@ _MAX_NAMED = 20
 # about three times as long. Other writes wait for at most one such job.
 _PART_SECONDS = 0.015
 _PART_ITEMS = 20
-# So many changes of a batch take about as long.
+# The number of changes of a batch that take about `_PART_SECONDS`.
 _PART_CHANGES = 100
 # The newest rows of the change log, which are kept whatever their age.
 _CHANGES_KEPT = 10_000
-# Rows dropped by one job of the writer.
+# The number of rows that one job of the writer drops.
 _TRIM_ROWS = 1_000
 _REPEAT_SECONDS = 3_600.0
 # The changes of each element of a batch, by its place in the request.
@@ -169,7 +169,7 @@ class CatalogEngine:
         self._name = name
         self._projection = Projection(store, index, registry, self.ledger, name)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="catalog-reader")
-        # A remote store may leave all of these waiting, and searches must not wait with them.
+        # A remote store may keep all of these threads waiting, and searches must not wait for them.
         self._store_threads = (
             self._threads
             if store.is_local
@@ -192,7 +192,7 @@ class CatalogEngine:
         self._probe: Future[None] | None = None
         index.on_damage = self.rebuild_index
         index.before_read = self.ledger.before_read = self._check_freshness
-        # Reads and writes of the store are answered meanwhile.
+        # In a thread, so that reads and writes of the store are answered meanwhile.
         verification = threading.Thread(
             target=index.verify, name="search-verification", daemon=True
         )
@@ -249,7 +249,8 @@ class CatalogEngine:
     def _oldest_offset_in_use(self) -> int:
         """Return the offset after which this service still needs the change log, for its search
         index on disk and its followers of the log."""
-        # The index also needs its last row, which proves that it belongs to this catalog.
+        # The index also needs the last row it has applied, to prove that it belongs to this
+        # catalog.
         needed = [self.index.committed_offset - 1]
         return min(needed + [follower.at for follower in tuple(self.feed.followers)])
 
@@ -268,7 +269,7 @@ class CatalogEngine:
             if self._probe is None or self._probe.done():
                 self._probe = self.store.write(_do_nothing)
             probed = asyncio.wrap_future(self._probe)
-            # Nobody waits for an error that comes later.
+            # Retrieve a later error, which nobody waits for, so that it is not logged as unhandled.
             probed.add_done_callback(asyncio.Future.exception)
             async with asyncio.timeout(_PROBE_SECONDS):
                 await asyncio.shield(probed)
@@ -447,8 +448,10 @@ class CatalogEngine:
         _check_size("aspects", len(proposals), "elements")
 
         def check_all() -> list[CheckedProposal]:
-            by = self.intake.default_actor
-            return [self.intake.check(proposal, actor, dialect, by) for proposal in proposals]
+            default_actor = self.intake.default_actor
+            return [
+                self.intake.check(proposal, actor, dialect, default_actor) for proposal in proposals
+            ]
 
         changes = await self.offload(check_all) if len(proposals) > _LONG_BATCH else check_all()
         await self.write(lambda view: self.intake.apply_all(view, changes, _now_millis()))
@@ -478,16 +481,19 @@ class CatalogEngine:
         _check_size(name, len(entries), "elements")
 
         def check() -> list[list[CheckedProposal] | RequestRefusal]:
-            by = self.intake.default_actor
+            default_actor = self.intake.default_actor
             checks: list[list[CheckedProposal] | RequestRefusal] = []
-            changes = 0
+            change_count = 0
             for at, element in enumerate(entries):
                 try:
-                    read_one = read_entry(element)
-                    changes += len(read_one)
-                    _check_size(name, changes, "changes")
+                    proposals = read_entry(element)
+                    change_count += len(proposals)
+                    _check_size(name, change_count, "changes")
                     checks.append(
-                        [self.intake.check(each, actor, dialect, by) for each in read_one]
+                        [
+                            self.intake.check(each, actor, dialect, default_actor)
+                            for each in proposals
+                        ]
                     )
                 except CatalogError as error:
                     urn = element.get("entityUrn") if isinstance(element, dict) else None
@@ -572,14 +578,16 @@ class CatalogEngine:
         key = self.registry.entity(urn.entity_type).key
         name = aspect or key
         self.registry.aspect_of(urn.entity_type, name)
-        by = actor or self.intake.default_actor
+        effective_actor = actor or self.intake.default_actor
 
         def job(transaction: Transaction) -> tuple[int, int]:
             if not transaction.existing([str(urn)]):
                 if dialect == "datahub":
                     return 0, 0
                 raise NotFound(f"{urn} does not exist.")
-            return self.intake.remove(transaction, urn, name, bounds, _now_millis(), by)
+            return self.intake.remove(
+                transaction, urn, name, bounds, _now_millis(), effective_actor
+            )
 
         carrying: set[str] = set()
         if name == key and urn.entity_type == "structuredProperty":
@@ -588,7 +596,7 @@ class CatalogEngine:
         await self._in_parts(
             sorted(carrying),
             lambda view, text: remove_property_values(
-                view, self.intake, text, urn, _now_millis(), by
+                view, self.intake, text, urn, _now_millis(), effective_actor
             ),
             _ignore,
         )
@@ -623,7 +631,7 @@ class CatalogEngine:
         in several, with other writes in between. A second call continues after a crash. Raises
         `RequestRefusal`, with the number of aspects processed, if it cannot continue.
         """
-        text, by = str(urn), actor or self.intake.default_actor
+        text, effective_actor = str(urn), actor or self.intake.default_actor
 
         def remove(
             view: Reader, references: list[AspectReference], stamp: Stamp | None
@@ -633,7 +641,7 @@ class CatalogEngine:
         total = UnlinkedReferences()
         async with self._one_at_a_time:
             find = partial(references_to, urn=text)
-            await self._roll_back_all(find, remove, total.add, by, dry_run=dry_run)
+            await self._roll_back_all(find, remove, total.add, effective_actor, dry_run=dry_run)
         return total
 
     async def roll_back(
@@ -654,7 +662,7 @@ class CatalogEngine:
                 f"{run} is the runId of all writes that named no run and cannot be rolled back; "
                 "give the id of one run"
             )
-        by = actor or self.intake.default_actor
+        effective_actor = actor or self.intake.default_actor
 
         def undo(view: Reader, urn: str, stamp: Stamp | None) -> RollbackResult:
             return roll_back(view, run, urn, self.intake, self.registry, stamp, hard=hard)
@@ -666,7 +674,7 @@ class CatalogEngine:
         total = RollbackResult(run)
         async with self._one_at_a_time:
             await self._roll_back_all(
-                lambda view: view.urns(run=run), undo, total.add, by, dry_run=dry_run
+                lambda view: view.urns(run=run), undo, total.add, effective_actor, dry_run=dry_run
             )
             if not dry_run:
                 await self.write(settle, is_part=True)

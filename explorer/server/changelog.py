@@ -123,7 +123,7 @@ class Follower:
 
     def __init__(self, feed: "Feed", after: int) -> None:
         self._feed = feed
-        # The offset up to which it has read; rows after it are kept for it.
+        # The offset up to which this follower has read; rows after it are kept.
         self.at = after
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
@@ -214,7 +214,8 @@ class Feed:
                 self._tail.clear()
                 self._tail_bytes = 0
                 self._extend(after, limit)
-            # If the entries are large, the oldest were dropped, perhaps some that are to be read.
+            # If the entries are large, the oldest were dropped, perhaps also some that are needed
+            # here.
             if self._tail and after < self._tail[0].offset - 1:
                 return self._store.log(after, limit)
             entries = [entry for entry in self._tail if entry.offset > after]

@@ -206,27 +206,27 @@ class BrowseTreeCheck:
     ) -> Iterator[str]:
         """Yield what is wrong with the places of an entity, and count it in the folders where it
         should be."""
-        due: set[tuple[int, str, str, str]] = set()
+        expected_rows: set[tuple[int, str, str, str]] = set()
         leaves: set[tuple[int, str]] = set()
         for placement in expected:
             folder = self._find(urn.entity_type, placement.folder)
             if folder is None:
                 yield f"the folder /{'/'.join(placement.folder)} is missing"
                 continue
-            due.add((folder, natural_key(name), str(urn), name))
+            expected_rows.add((folder, natural_key(name), str(urn), name))
             if placement.leaf is not None:
                 leaves.add((folder, placement.leaf.casefold()))
         placements = {
             (placement.folder, placement.sort, placement.urn, placement.name)
             for placement in entity_rows.placements
         }
-        for folder, _, _, listed in sorted(placements - due):
+        for folder, _, _, listed in sorted(placements - expected_rows):
             yield f"it is listed as {listed} in {self._path(folder)}, where it does not belong"
-        for folder, *_ in sorted(due - placements):
+        for folder, *_ in sorted(expected_rows - placements):
             yield f"it is not listed as {name} in {self._path(folder)}"
         for folder, leaf in {(leaf.folder, leaf.leaf) for leaf in entity_rows.leaves} ^ leaves:
             yield f"it is recorded wrongly whether {self._path(folder)}/{leaf} refers to it"
-        ancestors = {above for folder, *_ in due for above in self._with_parents(folder)}
+        ancestors = {above for folder, *_ in expected_rows for above in self._with_parents(folder)}
         for above in ancestors:
             self._counted[above] += 1
 
@@ -513,10 +513,11 @@ class _Checker:
         delimiter = read_delimiter(self._survey, urn.platform)
         if urn.entity_type == "dataPlatform":
             declared = values.get("dataPlatformInfo", {}).get("datasetNameDelimiter")
-            due = declared or default_delimiter(urn.name)
-            if delimiter != due:
+            expected_delimiter = declared or default_delimiter(urn.name)
+            if delimiter != expected_delimiter:
                 problem = (
-                    f"its names are separated by {delimiter!r}, but the delimiter should be {due!r}"
+                    f"its names are separated by {delimiter!r}, but the delimiter should be "
+                    f"{expected_delimiter!r}"
                 )
                 yield Finding("browse", str(urn), problem)
         name, expected = places_of(urn, values, delimiter)
@@ -589,14 +590,14 @@ class _Checker:
             if len(stored) > _EXACT_FACET_VALUES:
                 # With more values than this, a search counts only the most frequent exactly.
                 continue
-            trait, alike = self._vocabulary.trait(facet.name), Counter[str]()
+            trait, counts_by_identity = self._vocabulary.trait(facet.name), Counter[str]()
             for value, count in stored.items():
-                alike[identity(trait, value)] += count
+                counts_by_identity[identity(trait, value)] += count
             for value, count in facet.counts.items():
                 # A search counts the values that differ in case only under one of them.
-                due = alike[identity(trait, value)]
-                if count != due:
-                    problem = f"a search counts {count} with {value}, but {due} are stored"
+                stored_count = counts_by_identity[identity(trait, value)]
+                if count != stored_count:
+                    problem = f"a search counts {count} with {value}, but {stored_count} are stored"
                     yield Finding("search", f"the facet {facet.name}", problem)
         yield from self._compare_order(index, "urn")
         yield from self._compare_order(index, "name")

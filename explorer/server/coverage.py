@@ -413,7 +413,7 @@ class CoverageHistories:
 
     def _read_first(self, end: float) -> None:
         if self._after == "":
-            # The offset from before the read: what changes meanwhile is read again.
+            # Use the offset from before the read: datasets that change meanwhile are read again.
             self._days, self._offset = {}, self._store.log_bounds().head
         while self._after is not None:
             urns = self._store.urns(entity_type=_DATASET, after=self._after, limit=_AT_ONCE)

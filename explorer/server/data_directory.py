@@ -91,7 +91,7 @@ def _proposal(entity_type: str, name: str, aspect: str, value: object) -> Propos
 
 COUNTS = "stewardship.sqlite"
 VECTORS = "meaning.sqlite"
-# Of earlier releases; it is counted again.
+# The file of earlier releases; its content is counted again.
 _FORMER_COUNTS = "stewardship.counts"
 _REPLICA = "replica"
 
@@ -174,7 +174,7 @@ def accept_loss(data_dir: Path) -> list[str]:
     try:
         if not (data_dir / _REPLICA).exists():
             if (missing := find_missing(data_dir)) is not None:
-                # The state file of the index remembers the catalog too.
+                # The state file of the index also records the catalog.
                 shutil.rmtree(data_dir / INDEX, ignore_errors=True)
                 forget(data_dir)
                 return [missing]
@@ -438,7 +438,8 @@ def migrate(
             return any(reader.silent_seconds < _SILENT_SECONDS for reader in readers)
 
         def wait() -> None:
-            # Before somebody serves the target: without the tokens it would be open to everybody.
+            # Copied before the target can be served, because without tokens it would be open to
+            # everybody.
             _copy_tokens(source, target)
             if is_at_work():
                 switch()
@@ -554,10 +555,10 @@ def hold_to(then: str, data_dir: Path) -> Iterator[None]:
 
 def _in_use(data_dir: Path, then: str) -> str:
     instance = find(data_dir)
-    by = f" by process {instance.pid}" if instance else ""
+    by_process = f" by process {instance.pid}" if instance else ""
     return (
-        f"{data_dir} is in use{by}; stop it, and then {then} (a catalog of this machine's own "
-        "stops by itself some minutes after its last use)"
+        f"{data_dir} is in use{by_process}; stop it, and then {then} "
+        "(a catalog of this machine's own stops by itself some minutes after its last use)"
     )
 
 

@@ -69,7 +69,7 @@ def render_page(description: bytes) -> bytes:
     The page sends requests only to the service that serves it.
     """
     files = {name: (_FILES / f"page.{name}").read_text("utf-8") for name in ("html", "css", "js")}
-    # No text in the description can end the element that holds it.
+    # Escaped, so that no text in the description can end the element that contains it.
     text = description.decode().replace("<", "\\u003c")
     return Template(files["html"]).substitute(files, description=text).encode()
 

@@ -40,7 +40,7 @@ _KINDS = {
     503: "SERVICE_UNAVAILABLE",
     507: "SERVICE_UNAVAILABLE",
 }
-# What the system refuses for a while: the disk, memory, or another open file.
+# Errors of the system that may pass: of the disk, of memory, or of the number of open files.
 _REFUSED = (
     errno.EIO,
     errno.EROFS,

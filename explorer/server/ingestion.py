@@ -53,8 +53,8 @@ _COLUMNS = {"schemaMetadata": "fields", "editableSchemaMetadata": "editableSchem
 
 _EDITED_COLUMNS = "editableSchemaMetadata"
 LARGEST_ASPECT = 30_000
-"""How many relationships an aspect may have, and how many entries each of its lists: the writer
-takes less than a second, and 100 MB, for so many."""
+"""The maximum number of relationships of an aspect, and of entries in each of its lists: with so
+many the writer takes less than a second, and 100 MB."""
 
 Batch = Collection[tuple[str, str]]
 """The aspects that the changes of a batch write, as pairs of URN and aspect name."""
@@ -816,7 +816,7 @@ _FILLED: Mapping[str, tuple[str, Callable[[_Value, dict[str, Any]], dict[str, An
 }
 DERIVED = frozenset(_FILLED)
 """The aspects with a derived part; see `fill_derived`."""
-# Whether a change of these is applied, or what it writes, depends on what is stored.
+# Aspects for which the stored value decides if a change is applied, or which value it writes.
 _FOLLOWING = DERIVED | {ASSIGNMENTS, DEFINITION, _EDITED_COLUMNS}
 
 

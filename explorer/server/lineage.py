@@ -197,7 +197,7 @@ _STATUS = "status"
 # A filter on these fields alone is decided by the URN and the status of an entity, if the URN names
 # a platform.
 _URN_FIELDS = frozenset({ENTITY_TYPE, REMOVED, _PLATFORM})
-# The first part of their key is a namespace and not a platform.
+# Entity types whose key begins with a namespace and not with a platform.
 _NAMESPACED = frozenset({"mlFeature", "mlPrimaryKey"})
 _AT_ONCE = 500
 _MOST_TOLD = 5_000
@@ -303,10 +303,10 @@ class LineageFilter:
                 matches[at] = True
             elif open_to:
                 asking.append(at)
-        for begin in range(0, len(asking), _AT_ONCE):
+        for start in range(0, len(asking), _AT_ONCE):
             if time.monotonic() > deadline:
                 return matches, False
-            chunk = asking[begin : begin + _AT_ONCE]
+            chunk = asking[start : start + _AT_ONCE]
             verdicts = self._judge(store, [candidates[at].urn for at in chunk])
             for at in chunk:
                 verdict = verdicts.get(candidates[at].urn, ())
@@ -656,7 +656,7 @@ class LineageService:
         ]
         matches, looked_at_all = self._choose(question, candidates, limits)
         visits, candidates = list(compress(visits, matches)), list(compress(candidates, matches))
-        # An entity occurs once for each of its columns, the nearest first.
+        # The visits of each entity, one for each of its columns, nearest first.
         groups: dict[str, list[_Visit]] = {}
         first: dict[str, Candidate] = {}
         for visit, candidate in zip(visits, candidates, strict=True):
@@ -869,8 +869,8 @@ def _verdict_cache(
 
 def _find_entities(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, WalkedEntity]:
     entities: dict[N, WalkedEntity] = {}
-    for begin in range(0, len(nodes), _NAMED_AT_ONCE):
-        entities |= graph.entities_of(nodes[begin : begin + _NAMED_AT_ONCE])
+    for start in range(0, len(nodes), _NAMED_AT_ONCE):
+        entities |= graph.entities_of(nodes[start : start + _NAMED_AT_ONCE])
     return entities
 
 

@@ -231,7 +231,8 @@ def list_lineage(
 MOST_DOWNSTREAM = 10_000
 """A dataset with more downstream entities is ranked as if it had this many."""
 
-# The bits of one number; fewer with very many nodes, so that all numbers take at most 64 MB.
+# The number of bits of one number; fewer if there are very many nodes, so that all numbers together
+# take at most 64 MB.
 _BLOCK = 8_192
 _LEAST_BLOCK = 256
 _MOST_BITS = 8 * 64 * 1024 * 1024
@@ -303,16 +304,16 @@ def _count_groups(sizes: _Ints, above: _Edges, is_over: Callable[[], bool]) -> _
     """
     most = MOST_DOWNSTREAM + 2
     counts = array("i", bytes(4 * len(sizes)))
-    for begin, end in _blocks(sizes):
+    for start, end in _blocks(sizes):
         if is_over():
             break
         reached: dict[int, int] = {}
         offset = 0
-        for at in range(begin, end):
+        for at in range(start, end):
             reached[at] = ((1 << sizes[at]) - 1) << offset
             offset += sizes[at]
-        # A heap: the numbers of a group are complete when those of lower groups were passed on.
-        waiting = list(range(begin, end))
+        # A heap: the number of a group is complete once all lower groups have passed theirs on.
+        waiting = list(range(start, end))
         while waiting:
             at = heappop(waiting)
             bits = reached.pop(at)
@@ -348,14 +349,14 @@ def _blocks(sizes: _Ints) -> Iterator[tuple[int, int]]:
     """Yield ranges of groups that together have at most a block's number of nodes, or consist of
     one larger group."""
     block = max(_LEAST_BLOCK, min(_BLOCK, _MOST_BITS // max(1, len(sizes))))
-    begin, node_count = 0, 0
+    start, node_count = 0, 0
     for at, size in enumerate(sizes):
         if node_count and node_count + size > block:
-            yield begin, at
-            begin, node_count = at, 0
+            yield start, at
+            start, node_count = at, 0
         node_count += size
     if node_count:
-        yield begin, len(sizes)
+        yield start, len(sizes)
 
 
 def _circles(size: int, below: _Edges) -> tuple[_Ints, _Ints]:
@@ -364,7 +365,8 @@ def _circles(size: int, below: _Edges) -> tuple[_Ints, _Ints]:
     that it reaches."""
     starts, targets = below
     following = starts[:]
-    # The order in which nodes were visited, from 1, and the lowest that is reached from each.
+    # The position of each node in the order of visits, from 1, and the lowest position reached from
+    # it.
     order, lowest = array("i", bytes(4 * size)), array("i", bytes(4 * size))
     group_of = array("i", [-1]) * size
     sizes = array("i")

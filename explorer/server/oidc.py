@@ -162,8 +162,8 @@ class Issuer:
                 retry_after_seconds=5,
             )
         digest = sha256(token.encode()).digest()
-        access, ends = self._verified.get(digest, (None, 0))
-        if access is not None and time.time() < ends + _LEEWAY_SECONDS:
+        access, expiry = self._verified.get(digest, (None, 0))
+        if access is not None and time.time() < expiry + _LEEWAY_SECONDS:
             return access
         key = self._key_of(header.get("kid"))
         algorithm = header.get("alg")
@@ -184,14 +184,18 @@ class Issuer:
             )
         except jwt.PyJWTError as error:
             raise _refusal(_reason(error)) from None
-        ends = claims["exp"]
-        if isinstance(ends, bool) or not isinstance(ends, int | float) or not ends < _END_OF_TIME:
+        expiry = claims["exp"]
+        if (
+            isinstance(expiry, bool)
+            or not isinstance(expiry, int | float)
+            or not expiry < _END_OF_TIME
+        ):
             # PyJWT also takes a text of digits and any number, which no issuer sends.
             raise _refusal("its expiry, exp, is not a number")
         access = Access(self._actor_of(claims), self._role_of(claims), f"oidc:{claims['sub']}")
         if len(self._verified) >= _MOST_VERIFIED:
             self._verified.clear()
-        self._verified[digest] = access, ends
+        self._verified[digest] = access, expiry
         return access
 
     def _key_of(self, key_id: Any) -> _Key:
@@ -352,10 +356,10 @@ def _fetch(address: str) -> dict[str, Any]:
     try:
         with opener.open(address, timeout=_TIMEOUT_SECONDS) as answer:
             # Read in parts, so that the time limit also applies to an answer that arrives slowly.
-            data, ends = b"", time.monotonic() + _TIMEOUT_SECONDS
+            data, deadline = b"", time.monotonic() + _TIMEOUT_SECONDS
             for part in iter(partial(answer.read1, 65_536), b""):
                 data += part
-                if len(data) > _MOST_BYTES or time.monotonic() > ends:
+                if len(data) > _MOST_BYTES or time.monotonic() > deadline:
                     raise Busy(f"the response of {address} was too large or took too long")
         document = orjson.loads(data)
     except urllib.error.HTTPError as error:

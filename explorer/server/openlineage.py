@@ -411,6 +411,7 @@ class _Names:
         if instance:
             self.instances_by_urn[urn] = instance
         elif namespace.partition("://")[2] and urn.platform not in _FILES.values():
+            # The URN lacks the host, so datasets of several hosts may get the same URN.
             self.instances.note_host(urn.platform or "", namespace)
         return urn
 
@@ -545,7 +546,7 @@ _KNOWN: Final = frozenset(
         "version",
     }
 )
-# Those that are stored in aspects of their own.
+# Facets that are stored in separate aspects, not in custom properties.
 _MAPPED: Final = frozenset(
     {
         "columnLineage",
@@ -559,7 +560,7 @@ _MAPPED: Final = frozenset(
         "schema",
     }
 )
-# DataHub's names for custom properties.
+# Custom properties for which DataHub has other names.
 _NAMED: Final = {
     "processing_engine.name": "processingEngine",
     "processing_engine.version": "processingEngineVersion",
@@ -568,7 +569,7 @@ _NAMED: Final = {
     "storage.fileFormat": "fileFormat",
     "version.datasetVersion": "datasetVersion",
 }
-# It is stored in the aspect `dataTransformLogic`.
+# This facet is stored in the aspect `dataTransformLogic`.
 _QUERY: Final = ("sql", "query")
 _OWN_FIELDS: Final = frozenset({"_producer", "_schemaURL", "_deleted"})
 
@@ -601,7 +602,7 @@ def _redact(value: Any, at: str, level: int = 0) -> Any:
     if level > _MOST_LEVELS:
         raise InvalidInput(f"{at}: is nested more than {_MOST_LEVELS} levels deep")
     if isinstance(value, str):
-        # A longer text is cut later.
+        # Only this much is needed, because longer texts are cut later.
         return _SECRET_VALUE.sub(_hide_secret, value[: 2 * _MOST_CHARACTERS])
     if isinstance(value, list):
         return [_redact(element, at, level + 1) for element in value]
@@ -788,7 +789,7 @@ def _tags(urn: Urn, facets: Json, at: str) -> Iterator[AspectChange]:
     """Yield the changes that add the tags of an entity, `key` or `key:value`, and those of its
     columns."""
     facet, at = _facet(facets, "tags", at), f"{at}.tags"
-    own, columns = [], []
+    own_tags, columns = [], []
     for index, entry in enumerate(_list(facet, "tags", at, 1_000)):
         place = f"{at}.tags[{index}]"
         key, value = _name(entry, "key", place), (_text(entry, "value", place) or "").strip()
@@ -799,9 +800,9 @@ def _tags(urn: Urn, facets: Json, at: str) -> Iterator[AspectChange]:
             _path(path, f"{place}.field")
             columns.append({"fieldPath": path, "globalTags": {"tags": [tag]}})
         else:
-            own.append(tag)
-    if own:
-        yield AspectChange(urn, "globalTags", {"tags": own})
+            own_tags.append(tag)
+    if own_tags:
+        yield AspectChange(urn, "globalTags", {"tags": own_tags})
     if columns:
         labels = _merge_columns({}, {"editableSchemaFieldInfo": columns})
         yield AspectChange(urn, "editableSchemaMetadata", labels)
@@ -861,7 +862,7 @@ def _fields(holder: Json, at: str, above: str = "", level: int = 0) -> Iterator[
         column: Json = {
             "fieldPath": path,
             "nullable": True,
-            # The beginning and the last two characters are enough to tell the type.
+            # The beginning and the last two characters are enough to determine the type.
             "type": _field_type(
                 native[:98] + native[98:][-2:], has_fields=bool(entry.get("fields"))
             ),
@@ -989,7 +990,7 @@ def _column_lineage(sources: _Sources, facets: Json, at: str, names: _Names) -> 
         if mapping is None:
             continue
         place = f"{at}.fields.{_path(column, f'{at}.fields')}"
-        # The first versions of the facet have this per column instead of per input.
+        # The first versions of the facet have the transformation per column instead of per input.
         old = _text(_object(mapping, place), "transformationType", place)
         described = _text(mapping, "transformationDescription", place)
         sources_of_column = [
@@ -1110,13 +1111,13 @@ class _Reader:
         part = _cache_key("dataset", dataset, is_written) if lasts else None
         dataset_changes: _DatasetChanges | None = self.memory.get(part)
         if dataset_changes is None:
-            begin = len(self.event.changes)
+            first_change = len(self.event.changes)
             sources = self._dataset(dataset, at, is_written=is_written)
             self.event.changes += sources.change()
-            own = _facet(_part(dataset, "facets", at), "lineage", f"{at}.facets")
-            self.entry(sources.dataset, own, f"{at}.facets.lineage")
-            changes = self.event.changes[begin:]
-            del self.event.changes[begin:]
+            lineage_facet = _facet(_part(dataset, "facets", at), "lineage", f"{at}.facets")
+            self.entry(sources.dataset, lineage_facet, f"{at}.facets.lineage")
+            changes = self.event.changes[first_change:]
+            del self.event.changes[first_change:]
             if part is not None:
                 changes = [replace(change, recurs=True, note=Note()) for change in changes]
             dataset_changes = _DatasetChanges(sources.dataset, tuple(changes), tuple(sources.fine))
@@ -1234,11 +1235,13 @@ class _Reader:
             self.add(urn, "datasetProfile", value)
         files = _count(facet, "fileCount", at)
         updated = _millis(facet, "lastUpdated", at)
-        more: Json = {"customProperties": {"fileCount": str(files)} if files is not None else {}}
+        additional_fields: Json = {
+            "customProperties": {"fileCount": str(files)} if files is not None else {}
+        }
         if updated is not None:
-            more["lastModified"] = {"time": updated}
+            additional_fields["lastModified"] = {"time": updated}
         if updated is not None or files is not None:
-            self.add(urn, "datasetProperties", more)
+            self.add(urn, "datasetProperties", additional_fields)
 
     def _assertions(self, urn: Urn, facet: Json, at: str) -> None:
         at = f"{at}.dataQualityAssertions"
@@ -1334,10 +1337,10 @@ class _Reader:
             part = _cache_key("job", self.orchestrator, job, tools)
         changes: tuple[AspectChange, ...] | None = self.memory.get(part)
         if changes is None:
-            begin = len(self.event.changes)
+            first_change = len(self.event.changes)
             self._job_itself(job, at, more)
-            new_changes = self.event.changes[begin:]
-            del self.event.changes[begin:]
+            new_changes = self.event.changes[first_change:]
+            del self.event.changes[first_change:]
             changes = tuple(
                 replace(change, recurs=True, note=Note()) if part else change
                 for change in new_changes
@@ -1345,16 +1348,16 @@ class _Reader:
             self.memory.keep(part, changes)
         self.event.changes += changes
 
-    def _job_itself(self, job: Json, at: str, more: Json) -> None:
+    def _job_itself(self, job: Json, at: str, run_facets: Json) -> None:
         urn = self.event.job
         assert urn is not None  # noqa: S101 - set before
         flow = _flow(urn)
         facets, place = _facets(job, "facets", at), f"{at}.facets"
         properties, deleted_names = _properties(facets, place, "tags")
-        engine = _facet(more, "processing_engine", "run.facets")
+        engine = _facet(run_facets, "processing_engine", "run.facets")
         tool = _properties({"processing_engine": engine} if engine else {}, "run.facets")[0]
-        source = "airflow" if more.get("airflow") else "airflowDagRun"
-        airflow, where = _facet(more, source, "run.facets"), f"run.facets.{source}"
+        source = "airflow" if run_facets.get("airflow") else "airflowDagRun"
+        airflow, where = _facet(run_facets, source, "run.facets"), f"run.facets.{source}"
         # The facet is not in the specification and may have any shape.
         parts = [airflow.get(key) for key in ("dag", "task")]
         dag, task = (part if isinstance(part, dict) else {} for part in parts)
@@ -1411,14 +1414,14 @@ class _Reader:
             part = _cache_key("datasets", str(self.event.job), sides)
         memo: tuple[Used, list[AspectChange]] | None = self.memory.get(part)
         if memo is None:
-            begin = len(self.event.changes)
-            used = self._inputs_and_outputs(sides, recurs=part is not None)
-            memo = used, self.event.changes[begin:]
-            del self.event.changes[begin:]
+            first_change = len(self.event.changes)
+            used_datasets = self._inputs_and_outputs(sides, recurs=part is not None)
+            memo = used_datasets, self.event.changes[first_change:]
+            del self.event.changes[first_change:]
             self.memory.keep(part, memo)
-        used, changes = memo
+        used_datasets, changes = memo
         self.event.changes += changes
-        return used
+        return used_datasets
 
     def _inputs_and_outputs(self, sides: dict[str, list[Json]], *, recurs: bool) -> Used:
         """Do the work of `inputs_and_outputs` for datasets that are not cached. `recurs` says
@@ -1426,14 +1429,14 @@ class _Reader:
         for side, listed in sides.items():
             for index, listed_dataset in enumerate(listed):
                 self.alias(listed_dataset, f"{side}[{index}]")
-        used: Used = {}
+        used_datasets: Used = {}
         changes_by_side: dict[str, list[_DatasetChanges]] = {}
         for side, facets in (("inputs", "inputFacets"), ("outputs", "outputFacets")):
             changes_by_side[side] = [
                 self.dataset(dataset, f"{side}[{index}]", is_written=side == "outputs")
                 for index, dataset in enumerate(sides[side])
             ]
-            used[side] = [
+            used_datasets[side] = [
                 (changes.dataset, _facets(dataset, facets, f"{side}[{index}]"))
                 for index, (changes, dataset) in enumerate(
                     zip(changes_by_side[side], sides[side], strict=True)
@@ -1455,7 +1458,7 @@ class _Reader:
             self.event.changes.append(
                 AspectChange(self.event.job, "dataJobInputOutput", value, recurs=recurs, note=note)
             )
-        return used
+        return used_datasets
 
     def lineage(self, facet: Json, at: str) -> None:
         """Add the lineage in the `lineage` facet of a job or run."""
@@ -1577,10 +1580,10 @@ class _Reader:
                 urn = _job_urn(_part(dependency, "job", place), self.orchestrator, f"{place}.job")
                 part = _part(dependency, "run", place)
                 other_run = _instance(_run_id(part, f"{place}.run")) if part else None
-                own = self.event.job
-                if own is None or urn == own:
+                own_job = self.event.job
+                if own_job is None or urn == own_job:
                     continue
-                first, second = (urn, own) if side == "upstream" else (own, urn)
+                first, second = (urn, own_job) if side == "upstream" else (own_job, urn)
                 edges = [_edge(first)]
                 self.add(
                     second, "dataJobInputOutput", _input_output() | {"inputDatajobEdges": edges}
@@ -1774,14 +1777,14 @@ def _run_event(
         parsed_event.parent_run = _instance(_run_id(_part(parent, "run", at), f"{at}.run"))
         above = _part(parent, "job", at)
         integration = _integration(above)
-        by = _text(parent, "_producer", at)
+        parent_producer = _text(parent, "_producer", at)
         parsed_event.parent_job = _job_urn(
-            above, _orchestrator(integration, producer=by or producer), f"{at}.job"
+            above, _orchestrator(integration, producer=parent_producer or producer), f"{at}.job"
         )
-    used = reader.inputs_and_outputs(event)
+    used_datasets = reader.inputs_and_outputs(event)
     reader.job(job, "job", facets)
     reader.lineage(_facet(facets, "lineage", "run.facets"), "run.facets.lineage")
-    reader.process(event, facets, kind, used)
+    reader.process(event, facets, kind, used_datasets)
     parsed_event.changes = _combine(parsed_event.changes)
     return parsed_event
 
@@ -1977,12 +1980,12 @@ def _extend_list(stored: Any, additions: list[Any], name: str, at_millis: int = 
         at = places.setdefault(_identity(addition, name), len(listed))
         is_edge = name.endswith("Edges")
         if at == len(listed):
-            more: Json = {}
+            additional_fields: Json = {}
             if is_edge:
-                more = {"lastModified": _stamp(at_millis)}
+                additional_fields = {"lastModified": _stamp(at_millis)}
             elif name == "upstreams":
-                more = {"auditStamp": _stamp(at_millis)}
-            listed.append({**more, **addition} if more else addition)
+                additional_fields = {"auditStamp": _stamp(at_millis)}
+            listed.append({**additional_fields, **addition} if additional_fields else addition)
         elif is_edge:
             before = listed[at]
             time = (before.get("lastModified") or {}).get("time", 0)
@@ -2113,7 +2116,7 @@ def _merge_schema(stored: Json, addition: Json, *, is_whole: bool) -> Json:
         path = added_column["fieldPath"]
         if path not in before and paths.paths and _has_few_brackets(path):
             path_in_store = paths.exact(path)
-            # The stored path is not used if it is that of another column of the event.
+            # Do not use the stored path if another column of the event has it.
             path = path if path_in_store in paths_of_event else path_in_store
         former = columns.get(path) or before.get(path)
         fields = {key: added_column[key] for key in _SAID if key in added_column} | {

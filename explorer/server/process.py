@@ -99,7 +99,7 @@ class LimitedConnection(HttpToolsProtocol):
         self._limits = limits
         self._waiting = waiting
         self._part: Literal["between", "head", "body"] = "between"
-        # The bytes of a head, or of trailers, since something was last completed.
+        # The bytes of the head, or of the trailers, that is being received.
         self._incomplete_bytes = 0
         self._has_progress = False
         self._body_bytes = 0
@@ -296,11 +296,12 @@ _KEEP_ALIVE_SECONDS = 600
 _STOP_SECONDS = 10
 _WARM_UP_SECONDS = 1.0
 _BACKLOG = 512
-# File descriptors besides those of the counted connections: of the store, of the index, and of a
-# whole backlog of connections, which may be accepted at once before any of them is counted.
+# File descriptors other than those of the counted connections: of the store, of the index, and of a
+# full backlog of connections, which may be accepted at once before any of them is counted.
 _OTHER_FILES = _BACKLOG + 256
-# A full collection of garbage, 0.1 to 0.3 s in which every request waits, comes after a hundred
-# times as many new objects: once, not five times, while 1,500 datasets are loaded and searched.
+# A full garbage collection, during which every request waits for 0.1 to 0.3 s, is made after a
+# hundred times this number of new objects: once instead of five times while 1,500 datasets are
+# loaded and searched.
 _YOUNG_OBJECTS = 20_000
 
 

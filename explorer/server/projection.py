@@ -56,7 +56,8 @@ from explorer.server.timeseries import (
 _RUNS = "assertionRunEvent"
 _RUN_SUMMARY = "assertionRunSummary"
 _AT_ONCE = 500
-# The entities updated by one transaction afterwards. Other writes wait for at most one of these.
+# The number of entities that one later transaction updates; other writes wait for at most one such
+# transaction.
 _MOVED_PART = 20
 # The keys of two notes in the store: the moved containers and respelled platforms whose contents
 # are not updated yet, and the moment from which on the index counts use.
@@ -105,8 +106,8 @@ class Projection:
         self._gone: set[str] = set()
         self._defined: dict[str, Definition | None] = {}
         self._behind: set[str] = set()
-        # The containers and platforms whose contents `follow` left, each with the offset at which
-        # it did.
+        # The containers and platforms whose contents `follow` left to `feed_pending`, each with the
+        # offset of the change log at that time.
         self._left: dict[str, int] = {}
         # Held while changes are applied to the index, so that a rebuild ends between two commits.
         self._feeding = threading.Lock()
@@ -131,12 +132,13 @@ class Projection:
         changed = changes.touched | {urn for urn, _ in changes.measured}
         self._noted = (changed, set(changes.stale), changes.rewired)
         self._was_rebuilding = self._is_rebuilding
-        used = {urn for urn, aspect in changes.measured if self._is_searched(urn, aspect)}
+        measured_urns = {urn for urn, aspect in changes.measured if self._is_searched(urn, aspect)}
         moved = self._find_moves(transaction) | changes.stale
         for urn in sorted(changes.touched):
             if urn.startswith(_PLATFORM_URN):
                 moved |= self._settle_delimiter(transaction, Urn.parse(urn))
-        begin, urns = use_from(), sorted(changes.touched | used | moved | self._behind)
+        use_since_millis = use_from()
+        urns = sorted(changes.touched | measured_urns | moved | self._behind)
         stored, measured = transaction.aspects(urns), transaction.measured(urns)
         for urn in urns:
             parsed = Urn.parse(urn)
@@ -147,7 +149,14 @@ class Projection:
                     self._defined[urn] = read_definition(parsed, values)
             if values and parsed.entity_type in self._registry.entities:
                 self._documents.append(
-                    document_of(self._registry, transaction, parsed, values, begin, urn in measured)
+                    document_of(
+                        self._registry,
+                        transaction,
+                        parsed,
+                        values,
+                        use_since_millis,
+                        urn in measured,
+                    )
                 )
             else:
                 self._gone.add(urn)
@@ -305,8 +314,8 @@ class Projection:
         The last chunk is applied with `offset`, up to which the index then has the change log.
         """
         counted_from = use_from()
-        for begin in range(0, len(urns), _AT_ONCE):
-            chunk = urns[begin : begin + _AT_ONCE]
+        for start in range(0, len(urns), _AT_ONCE):
+            chunk = urns[start : start + _AT_ONCE]
             stored, measured = self._store.aspects(chunk), self._store.measured(chunk)
             documents = [
                 document_of(
@@ -321,7 +330,7 @@ class Projection:
                 if (urn := Urn.parse(text)).entity_type in self._registry.entities
             ]
             removed_urns = set(chunk) - {document.urn for document in documents}
-            is_last = begin + _AT_ONCE >= len(urns)
+            is_last = start + _AT_ONCE >= len(urns)
             self._index.apply(offset if is_last else 0, documents, removed_urns)
         return len(urns)
 
@@ -380,10 +389,10 @@ class Projection:
             with self._feeding:
                 roots = dict(self._left)
             urns = list(_below(self._store, roots))
-            for begin in range(0, len(urns), _MOVED_PART):
-                part = urns[begin : begin + _MOVED_PART]
+            for start in range(0, len(urns), _MOVED_PART):
+                part = urns[start : start + _MOVED_PART]
                 with self._feeding:
-                    # A rebuild reads everything.
+                    # A rebuild updates everything itself.
                     if self._ending.is_set() or self._is_rebuilding:
                         return
                     self._feed(part, 0)
@@ -399,7 +408,8 @@ class Projection:
 
     def _follow_moves(self) -> None:
         moves = orjson.loads(self._store.note(self._moved_note) or "[]")
-        # What another service of the store was to update, and did not, is updated here too.
+        # Entities that another service of the store should have updated, and did not, are updated
+        # here.
         respellings_by_platform, incidents = (
             read_respellings(self._store),
             read_pending_incidents(self._store),
@@ -428,12 +438,12 @@ class Projection:
                 self._moved_note,
                 orjson.dumps(remaining_moves).decode() if remaining_moves else None,
             )
-            due = read_respellings(transaction)
+            pending_respellings = read_respellings(transaction)
             note_respellings(
                 transaction,
                 {
                     urn: delimiters
-                    for urn, delimiters in due.items()
+                    for urn, delimiters in pending_respellings.items()
                     if delimiters != respellings_by_platform.get(urn)
                 },
             )
@@ -452,10 +462,10 @@ class Projection:
         self, urns: Sequence[str], update: Callable[[Sequence[str], Transaction], None]
     ) -> None:
         """Update entities in small transactions, until `end` is called."""
-        for begin in range(0, len(urns), _MOVED_PART):
+        for start in range(0, len(urns), _MOVED_PART):
             if self._ending.is_set():
                 return
-            part = urns[begin : begin + _MOVED_PART]
+            part = urns[start : start + _MOVED_PART]
             self._store.write(partial(update, part)).result()
 
     def _summarise(self, incident: str, urns: Sequence[str], transaction: Transaction) -> None:
@@ -505,24 +515,27 @@ class Projection:
         """Recount the usage of the last 30 days for the entities whose count includes documents
         that are older by now, or lacks some because the clock was ahead; return how many changed.
         Call it from a thread that may block for long."""
-        last_begin, begin = int(self._store.note(self._use_note) or 0), use_from()
-        if last_begin == begin:
+        last_since_millis, since_millis = int(self._store.note(self._use_note) or 0), use_from()
+        if last_since_millis == since_millis:
             return 0
-        urns = self._store.urns(measured=DocumentRange(USAGE, *sorted((last_begin, begin))))
-        changed = [urn for urn in urns if self._is_used_otherwise(Urn.parse(urn), begin)]
+        urns = self._store.urns(
+            measured=DocumentRange(USAGE, *sorted((last_since_millis, since_millis)))
+        )
+        changed = [urn for urn in urns if self._is_used_otherwise(Urn.parse(urn), since_millis)]
         self._write_parts(changed, _mark_stale)
         if self._ending.is_set():
             return 0
-        if urns or last_begin:
-            self._store.write(partial(_note_use, self._use_note, begin)).result()
+        if urns or last_since_millis:
+            self._store.write(partial(_note_use, self._use_note, since_millis)).result()
         return len(changed)
 
-    def _is_used_otherwise(self, urn: Urn, begin: int) -> bool:
-        """Return whether the indexed usage of an entity differs from its usage since `begin`."""
+    def _is_used_otherwise(self, urn: Urn, since_millis: int) -> bool:
+        """Return whether the indexed usage of an entity differs from the stored usage since
+        a time."""
         if self._ending.is_set():
             return False
         document = self._index.document(str(urn))
-        measures = read_measures(self._registry, urn, self._store, begin)
+        measures = read_measures(self._registry, urn, self._store, since_millis)
         return document is not None and document.usage != (measures.queries or 0.0)
 
     def _is_searched(self, urn: str, aspect: str) -> bool:
@@ -556,9 +569,10 @@ class Projection:
         moved = transaction.urns(prefix=prefix, limit=MOVED_AT_ONCE + 1)
         delimiters = respellings_by_platform.setdefault(str(platform), [])
         if delimiters or len(moved) > MOVED_AT_ONCE:
-            # What follows an earlier change may be at any of the delimiters in between.
-            by = delimiters[-1] if delimiters else Respelling(former)
-            delimiters.append(Respelling(former, by.actor, by.system))
+            # Datasets that have not followed an earlier change may have any of the delimiters in
+            # between.
+            last_respelling = delimiters[-1] if delimiters else Respelling(former)
+            delimiters.append(Respelling(former, last_respelling.actor, last_respelling.system))
             note_respellings(transaction, respellings_by_platform)
             self._leave(transaction, (str(platform),))
             return set()
@@ -641,8 +655,8 @@ def _below(view: Reader, roots: Collection[str], most: float = math.inf) -> dict
     return inside
 
 
-def _note_use(note: str, begin: int, transaction: Transaction) -> None:
-    transaction.set_note(note, str(begin))
+def _note_use(note: str, since_millis: int, transaction: Transaction) -> None:
+    transaction.set_note(note, str(since_millis))
 
 
 def _mark_stale(urns: Iterable[str], transaction: Transaction) -> None:

@@ -23,7 +23,8 @@ FILE = "catalog.db"
 INDEX = "search"
 REMEMBERED = "remembered.json"
 
-# The last changes before a kill, of at most this time, are remembered only by the search index.
+# The interval between writes of the file. After a kill, the changes since the last write are
+# recorded only in the search index.
 _EVERY_SECONDS = 1.0
 
 
@@ -80,19 +81,19 @@ class CatalogMemory:
         self._due = 0.0
         self._head = 0
         memory = _recall(data_dir) or _Remembered()
-        # The offset is remembered anew, because it may be known from the index alone.
+        # The offset is recorded again below, because it may be known only from the index.
         self._remembered = _Remembered(losses=memory.losses)
         try:
             self._compare(memory)
         except CatalogError:
-            # A store that is damaged is only read.
+            # A damaged store is only read, so it needs no record.
             if store.problem is None:
                 raise
 
     def _compare(self, recall: _Remembered) -> None:
         self._head = self._store.log_bounds().head
         if recall.catalog != self._store.catalog_id():
-            # Another catalog was put in its place, or it is a new one.
+            # This is another catalog than the recorded one, or a new one.
             self._remembered = _Remembered()
         elif (loss := _loss(recall, self._store, self._head)) is not None:
             losses = (
@@ -127,7 +128,7 @@ class CatalogMemory:
             if mark is not None:
                 catalog, losses = self._store.catalog_id(), self._remembered.losses
                 self._remembered = _Remembered(catalog, self._head, mark, losses)
-                # After a power failure an older file, or none, does no harm.
+                # Not synced: an older file, or none, after a power failure does no harm.
                 _write(self._data_dir, self._remembered, is_synced=False)
 
 
@@ -186,7 +187,7 @@ def _loss(recall: _Remembered, store: Store, head: int) -> Loss | None:
         last = store.log(head - 1, 1) if head else ()
         return Loss(recall.offset, head, last[0].time_millis if last else None)
     if recall.offset <= store.log_bounds().floor:
-        # Nothing is remembered, or retention dropped the row that would tell.
+        # There is no record, or retention dropped the row to compare with.
         return None
     mark = log_mark(store, recall.offset)
     return Loss(recall.offset) if mark not in (recall.mark, None) else None

@@ -55,7 +55,7 @@ def decode(part: str) -> str:
         raise InvalidInput(f"{part[:80]!r} is not UTF-8 once it is decoded") from None
 
 
-# No version or page is beyond this number, and the engines do not count any further.
+# No version or page has a higher number, and the storage engines do not support higher ones.
 _MAX_NUMBER = 2**31
 
 

@@ -106,7 +106,7 @@ def _digest(request_key: str, place: str) -> bytes:
 MAX_VALUES = 10_000
 
 _PART_OF = "IsPartOf"
-# Entity types that nest, and types by which entities are grouped.
+# Entity types that can be nested, or that group other entities.
 _NESTED = frozenset({"container", "dataProduct", "domain", "glossaryNode", "glossaryTerm"})
 _DEEPEST = 100
 _SYSTEM = "system"
@@ -136,7 +136,7 @@ def read_filter(wire_filter: Any) -> Filter:
 
 
 NESTED = "\u241e"
-"""What separates the fields in the name of a nested facet, and the parts of its values."""
+"""The separator of the fields in the name of a nested facet, and of the parts of its values."""
 
 
 def _split_nested(group: Sequence[Criterion]) -> list[tuple[Criterion, ...]]:
@@ -156,7 +156,7 @@ def _split_nested(group: Sequence[Criterion]) -> list[tuple[Criterion, ...]]:
             raise InvalidInput(
                 f"the values of nested facets make more than {MAX_VALUES:,} groups of criteria"
             )
-        groups = [(*before, *more) for before in groups for more in alternatives]
+        groups = [(*before, *added) for before in groups for added in alternatives]
     return groups
 
 
@@ -269,9 +269,9 @@ def ignore_unknown_fields(query: SearchQuery, vocabulary: Vocabulary) -> SearchQ
         query,
         filter=drop_unknown_fields(query.filter, query.entity_types, vocabulary),
         sort=tuple(
-            by
-            for by in query.sort
-            if (meant := vocabulary.find_fields(by.field, field_names))
+            sort_by
+            for sort_by in query.sort
+            if (meant := vocabulary.find_fields(sort_by.field, field_names))
             and not vocabulary.trait(meant[0]).mixed
         ),
     )

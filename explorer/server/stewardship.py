@@ -143,8 +143,8 @@ class EntryState(Struct, frozen=True):
 
 # Increment this when the content of the file changes.
 _FORMAT = 5
-# `undescribed` are the missing descriptions, as MessagePack. What a dataset has several of is a
-# JSON array, or empty.
+# `undescribed` are the missing descriptions, as MessagePack. A column for several values is a JSON
+# array, or empty.
 _COLUMNS = (
     *("urn", "name", "platform", "removed", "lacking", "most_used", "oldest_millis"),
     *("tables_described", "tables_edited", "tables_ingested"),
@@ -189,7 +189,7 @@ _GROUPED: Mapping[Grouping, str] = {
 _ALL = "datasets WHERE NOT removed"
 _EVERY = "datasets WHERE TRUE"
 _CHOSEN = "chosen CROSS JOIN datasets USING (urn) WHERE TRUE"
-# So many items more than a page needs are held before those that cannot be on it are dropped.
+# Items that cannot be on the page are dropped once there are this many more than it needs.
 _SPARE_ITEMS = 10_000
 _ERRORS = (*DATABASE_ERRORS, msgspec.MsgspecError, orjson.JSONDecodeError)
 """The errors that methods of `EntryDatabase` raise."""
@@ -393,7 +393,8 @@ class EntryDatabase:
     ) -> Iterator[UndescribedItem]:
         """Yield the first `count` items of datasets, in order. The datasets are given by descending
         highest use, each as (URN, highest use, downstream entities)."""
-        # A heap. The number tells items of one key apart: a path may be listed twice in a schema.
+        # A heap. The number distinguishes items with equal keys: a path may be listed twice in a
+        # schema.
         waiting: list[tuple[_Key, int, UndescribedItem]] = []
         number = 0
         for urn, use, downstream in entries:
@@ -457,11 +458,11 @@ def _array(keys: Sequence[str]) -> str:
     return orjson.dumps(keys).decode() if keys else ""
 
 
-def _keys(stored: str, by: Grouping | None) -> Sequence[str]:
+def _keys(stored: str, grouping: Grouping | None) -> Sequence[str]:
     """Return the keys of the groups in the stored value of their column."""
-    if by is None:
+    if grouping is None:
         return ()
-    if by == "platform" or not stored:
+    if grouping == "platform" or not stored:
         return (stored,)
     group_keys: list[str] = orjson.loads(stored)
     return group_keys
@@ -470,11 +471,11 @@ def _keys(stored: str, by: Grouping | None) -> Sequence[str]:
 _log = logging.getLogger("explorer.server")
 
 _AT_ONCE = 500
-# Numbers of downstream entities that are compared and written at once.
+# How many numbers of downstream entities are compared and written at once.
 _DOWNSTREAM_AT_ONCE = 5_000
 _DATASET = "dataset"
 _PREFIX = "urn:li:dataset:"
-# Changes within this time are counted together.
+# Datasets that change within this time are recounted together.
 _PAUSE_SECONDS = 1.0
 _RETRY_SECONDS = 10.0
 PATIENCE_SECONDS = 3.0
@@ -716,7 +717,7 @@ class Ledger:
             state = database.state
         with self._lock:
             self._changed.update(urn for urn in since if urn.startswith(_PREFIX))
-            # Any of these changes may be to lineage.
+            # Any of these changes may affect lineage.
             self._is_rewired = self._is_rewired or bool(since)
             self._seen = max(self._seen, head)
         self._offset = state.offset
@@ -752,7 +753,8 @@ class Ledger:
             after = chunk[-1]
             database.put(self._read(chunk), after)
             first.done += len(chunk)
-            # Set once there is progress: a count that keeps failing must not keep a service alive.
+            # Set only once there is progress: a count that keeps failing must not keep the service
+            # running.
             self._first = first
         first.remainder = "what is downstream of each comes last"
         self._count_downstream()
@@ -761,13 +763,13 @@ class Ledger:
 
     def _read(self, urns: Sequence[str]) -> dict[str, DatasetFacts | None]:
         """Return the facts of datasets, `None` for those that are not stored."""
-        begin = use_from()
+        since_millis = use_from()
         stored = self._store.aspects(urns, FACT_ASPECTS)
         facts_by_urn: dict[str, DatasetFacts | None] = {}
         for urn in urns:
             aspects = stored.get(urn)
             if aspects:
-                use = read_use(urn, self._store, begin)
+                use = read_use(urn, self._store, since_millis)
                 facts_by_urn[urn] = read_facts(
                     urn, {aspect.name: aspect.value for aspect in aspects}, use
                 )

@@ -122,7 +122,7 @@ def read_measures(registry: Registry, urn: Urn, view: Reader, from_millis: int) 
                 documents[aspect] = document
                 break
             if scope == "sample":
-                # Of the newest sample, as long as there is no profile of the whole table.
+                # Use the newest profile of a part as long as there is none of the whole table.
                 documents.setdefault(aspect, document)
     if USAGE not in documents:
         return NewestMeasures(documents)

@@ -90,14 +90,14 @@ class VersionRoutes(Routes):
                 f"{name} is a timeseries aspect and has no versions; read its documents with "
                 "POST /aspects?action=getTimeseriesAspectValues"
             )
-        ends = (
+        bounds = (
             request.query.number("from", 1, least=-_FAR),
             request.query.number("to", 0, least=-_FAR),
         )
         start = request.query.number("start", 0)
         count = min(request.query.number("count", DEFAULT_PAGE), MAX_PAGE)
         page = await self._catalog.read(
-            self._catalog.store.versions, str(urn), name, ends, start, count
+            self._catalog.store.versions, str(urn), name, bounds, start, count
         )
         if page is None:
             raise NotFound(f"{urn} has no aspect {name}")
@@ -344,7 +344,8 @@ def _require_role(request: RestliRequest, proposal: Any) -> None:
 
 
 CHANGESET_INFO: Final = "changesetInfo"
-"""The aspect that is written last of a changeset; others see those that have it."""
+"""The aspect of a changeset that is written last; only changesets that have it are visible to
+others."""
 
 
 def _is_undecided_change(proposal: Proposal, access: Access) -> bool:
@@ -372,6 +373,8 @@ def _conditional(proposal: Proposal, request: RestliRequest) -> Proposal:
     """Return the proposal with the conditions in the headers of the request; the proposal's own
     headers take precedence."""
     texts_by_name = {name: request.headers.get(name) for name in CONDITION_HEADERS}
-    own = {name.lower() for name in proposal.headers or ()}
-    added = {name: text for name, text in texts_by_name.items() if text and name.lower() not in own}
+    own_names = {name.lower() for name in proposal.headers or ()}
+    added = {
+        name: text for name, text in texts_by_name.items() if text and name.lower() not in own_names
+    }
     return replace(proposal, headers={**(proposal.headers or {}), **added}) if added else proposal

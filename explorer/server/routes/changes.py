@@ -337,23 +337,23 @@ async def _events(
             return
         yield f"retry: {_RETRY_MILLIS}\n\n".encode()
         at = sent = after
-        due = clock() + _KEEP_ALIVE_SECONDS
+        keep_alive_at = clock() + _KEEP_ALIVE_SECONDS
         while not follower.is_over:
             rows = await catalog.read(catalog.feed.read, at, _AT_ONCE)
             if rows:
                 at = follower.at = rows[-1].offset
             events = [_event(row, values=chosen.values) for row in rows if chosen.has(row)]
             if not events and not rows:
-                await follower.news(max(due - clock(), 0))
+                await follower.news(max(keep_alive_at - clock(), 0))
             # The token may have been revoked since the last events.
-            if (events or clock() >= due) and not request.context.is_admitted():
+            if (events or clock() >= keep_alive_at) and not request.context.is_admitted():
                 break
             if events:
-                sent, due = at, clock() + _KEEP_ALIVE_SECONDS
+                sent, keep_alive_at = at, clock() + _KEEP_ALIVE_SECONDS
                 yield b"".join(events)
-            if clock() >= due:
+            if clock() >= keep_alive_at:
                 # An id without data lets the client resume after the rows that were filtered out.
-                due = clock() + _KEEP_ALIVE_SECONDS
+                keep_alive_at = clock() + _KEEP_ALIVE_SECONDS
                 yield f"id: {at}\n\n".encode() if at > sent else b": keep-alive\n\n"
                 sent = at
 

@@ -102,7 +102,7 @@ class DeletionRoutes(Routes):
 
 
 def _millis(parameters: Parameters, name: str) -> int | None:
-    # No document has a time beyond these bounds, and the engines do not count any further.
+    # No document has a time beyond these bounds, and the storage engines do not support such times.
     value = parameters.integer(name)
     return None if value is None else max(-_MAX_MILLIS, min(value, _MAX_MILLIS))
 

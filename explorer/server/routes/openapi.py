@@ -51,7 +51,7 @@ from explorer.server.store import Direction, EdgeKey, EntityEdge, Store, StoredA
 _ENTITY_PATH = "/openapi/v3/entity"
 _SPECIFICATIONS = 20
 _VERSION_MATCH = "If-Version-Match"
-# In place of an entity type: the body has the elements of several, by entity type.
+# Used in place of an entity type if the body has elements of several types, by entity type.
 _GENERIC = "generic"
 _FOR_SEVERAL = (("POST", ""), ("PATCH", ""), ("POST", "batchGet"))
 _READ_FORM = '[{"urn": …, "<aspect>": {}}]'
@@ -514,7 +514,7 @@ def _parse_versions(elements: Sequence[Any]) -> dict[tuple[str, str], int]:
             version = headers.get(_VERSION_MATCH) if isinstance(headers, dict) else None
             if version is None:
                 continue
-            # No aspect has so many versions that their number has ten digits.
+            # No version number has ten digits or more.
             if not str(version).isdecimal() or len(str(version)) > 9:
                 raise InvalidInput(
                     f"{_VERSION_MATCH} of {name} is the version to read, 0 for the latest; not "
@@ -722,7 +722,7 @@ class EntityScrollRoutes(Routes):
     async def _list(self, request: RestliRequest) -> Response:
         return await self._read(request, _V3)
 
-    # Before the next one, whose path begins like that of this one.
+    # Defined before the next endpoint, whose path also matches requests to this one.
     @Endpoint(
         "POST",
         f"{_V2_PATH}/batch",
@@ -915,7 +915,7 @@ _EDGE_FIELDS = (
     *(f"{end}.{field}" for end in ("source", "destination") for field in _END_FIELDS),
 )
 _END_FILTER = {"and": [{"criteria": [{"field": "urn", "values": [EXAMPLE_URN]}]}]}
-# Of edges, read for one page.
+# The maximum number of edges that are read for one page.
 _MOST_LOOKED_AT = 10_000
 _MOST_AT_ONCE = 1_000
 
@@ -992,8 +992,8 @@ class EdgeScrollRoutes(Routes):
         """Return the scroll through the edges that the filters in the body and the query parameters
         select."""
         direction = _one_of(_DIRECTIONS, request.query.one("direction") or "OUTGOING")
-        near = _EdgeFilter.read(body, "sourceFilter", _END_FIELDS)
-        far = _EdgeFilter.read(body, "destinationFilter", _END_FIELDS)
+        near_filter = _EdgeFilter.read(body, "sourceFilter", _END_FIELDS)
+        far_filter = _EdgeFilter.read(body, "destinationFilter", _END_FIELDS)
         edge_filter = _EdgeFilter.read(body, "edgeFilter", _EDGE_FIELDS)
         registry = self._catalog.registry
         near_types, far_types = (
@@ -1001,24 +1001,36 @@ class EdgeScrollRoutes(Routes):
             for name in ("sourceTypes", "destinationTypes")
         )
         if direction == "INCOMING":
-            near, far, near_types, far_types = far, near, far_types, near_types
+            near_filter, far_filter, near_types, far_types = (
+                far_filter,
+                near_filter,
+                far_types,
+                near_types,
+            )
 
         def matches(edge: EntityEdge) -> bool:
             fields = _fields(edge)
             return (
-                near.matches(fields, "source.")
-                and far.matches(fields, "destination.")
+                near_filter.matches(fields, "source.")
+                and far_filter.matches(fields, "destination.")
                 and edge_filter.matches(fields)
                 and (not near_types or fields["source.entityType"] in near_types)
                 and (not far_types or fields["destination.entityType"] in far_types)
             )
 
-        sources = near.values("urn") or edge_filter.values("source.urn")
-        targets = far.values("urn") or edge_filter.values("destination.urn")
+        sources = near_filter.values("urn") or edge_filter.values("source.urn")
+        targets = far_filter.values("urn") or edge_filter.values("destination.urn")
         by_target = bool(targets) and (not sources or len(targets) < len(sources))
         types = tuple(_names(request, "relationshipTypes"))
         return _EdgeQuery(
-            (types, near.filter, far.filter, edge_filter.filter, near_types, far_types),
+            (
+                types,
+                near_filter.filter,
+                far_filter.filter,
+                edge_filter.filter,
+                near_types,
+                far_types,
+            ),
             types,
             ("INCOMING",) if by_target else ("OUTGOING",),
             (targets if by_target else sources) or None,
@@ -1152,10 +1164,10 @@ class EdgeScrollRoutes(Routes):
         belongs = _slice(request)
         query_key = f"{request.scope['path']} {query.parameters!r} {query.with_removed}"
         token = request.query.one("scrollId") or None
-        begin = _read_place(unpack_scroll_id(query_key, token)) if token else None
+        start = _read_place(unpack_scroll_id(query_key, token)) if token else None
 
         def read() -> bytes:
-            edges, after = _read_edges(self._catalog.store, query, begin, count, belongs)
+            edges, after = _read_edges(self._catalog.store, query, start, count, belongs)
             answer: dict[str, Any] = {"results": [to_wire(edge) for edge in edges]}
             if after is not None:
                 answer["scrollId"] = pack_scroll_id(query_key, orjson.dumps(after).decode())
@@ -1166,34 +1178,34 @@ class EdgeScrollRoutes(Routes):
 
 _MOST_HANDLES = 2**63
 _Place = tuple[int, EdgeKey]
-"""Where a scroll is: on which of its sides, and behind which edge."""
+"""The position of a scroll: the index of its side, and the last edge returned."""
 
 
 def _read_edges(
     store: Store,
     query: _EdgeQuery,
-    begin: _Place | None,
+    start: _Place | None,
     count: int,
     belongs: Callable[[str], bool],
 ) -> tuple[list[EntityEdge], _Place | None]:
     """Return a page of edges, and the place where the next one begins; `None` after the last
     page."""
     page: list[EntityEdge] = []
-    place = begin
+    place = start
     looked_at = 0
-    for side, edges in _batches(store, query, begin, count):
+    for side, edges in _batches(store, query, start, count):
         # An edge between two of the URNs is on both sides, and counts on the first.
-        met = query.urns if side and query.urns else ()
+        first_side_urns = query.urns if side and query.urns else ()
         matching = [
             edge
             for edge in edges
-            if edge.source not in met
+            if edge.source not in first_side_urns
             and query.matches(edge)
             and belongs(f"{edge.source} {edge.relationship} {edge.target}")
         ]
         if not query.with_removed:
-            ends = {urn for edge in matching for urn in (edge.source, edge.target)}
-            removed = find_removed(store, list(ends))
+            end_urns = {urn for edge in matching for urn in (edge.source, edge.target)}
+            removed = find_removed(store, list(end_urns))
             matching = [edge for edge in matching if removed.isdisjoint((edge.source, edge.target))]
         room = count - len(page)
         if len(matching) > room:
@@ -1209,10 +1221,10 @@ def _read_edges(
 
 
 def _batches(
-    store: Store, query: _EdgeQuery, begin: _Place | None, count: int
+    store: Store, query: _EdgeQuery, start: _Place | None, count: int
 ) -> Iterator[tuple[int, list[EntityEdge]]]:
     """Yield the edges after a place in batches, each with the index of its side."""
-    first, after = begin or (0, None)
+    first, after = start or (0, None)
     urns = None if query.urns is None else list(query.urns)
     for side in range(first, len(query.sides)):
         size = min(count + 1, _MOST_AT_ONCE)
@@ -1323,7 +1335,7 @@ def _read_v3_group(group: Any) -> dict[str, Any]:
     return {"and": [_rename(criterion) for criterion in group["criteria"]]}
 
 
-# Conditions that this API spells in its own way.
+# Conditions that have another name in this API.
 _CONDITIONS = {"STARTS_WITH": "START_WITH", "ENDS_WITH": "END_WITH"}
 
 

@@ -361,7 +361,7 @@ class OpenLineageRoutes(Routes):
             is_own = before is None or before.is_own
             is_late = before_millis is not None and at_millis < before_millis
             if not is_late and (change.aspect != "schemaMetadata" or change.drops):
-                # A schema is complete as of the event that said so.
+                # A schema is complete as of the event that marked it as complete.
                 times[key] = at_millis
             added = change
             if before is not None and change.aspect in GIVEN:

@@ -111,8 +111,8 @@ class DocumentationRoutes(Routes):
         return files
 
 
-# The release of DataHub whose model and calls are served. Clients choose their calls by it: from
-# 1.0.1 on the SDK writes over OpenAPI, from 1.4.0 on agents are offered tools that write.
+# The release of DataHub whose model and calls this service supports. Clients choose calls by it:
+# from 1.0.1 on the SDK writes over OpenAPI, from 1.4.0 on agents are offered tools that write.
 _SPOKEN_VERSION = "v1.7.0.17"
 
 

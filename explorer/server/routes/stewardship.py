@@ -65,7 +65,7 @@ class StewardshipRoutes(Routes):
         if it is not done within `PATIENCE_SECONDS`."""
         ledger = self._catalog.ledger
         end = time.monotonic() + PATIENCE_SECONDS
-        # The count runs in a thread, which does not know the event loop and sets no event of it.
+        # Polled, because the count runs in a thread that cannot set an event of this event loop.
         while not ledger.is_ready:
             if time.monotonic() >= end:
                 raise ledger.busy()
@@ -127,8 +127,8 @@ class StewardshipRoutes(Routes):
     async def _coverage(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         await self._wait()
-        by = self._grouping(parameters)
-        value = await self._catalog.read(self._cover, parameters, request, by)
+        grouping = self._grouping(parameters)
+        value = await self._catalog.read(self._cover, parameters, request, grouping)
         return ValueResponse(value)
 
     @Endpoint(
@@ -158,7 +158,7 @@ class StewardshipRoutes(Routes):
     async def _trend(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         await self._wait()
-        by = self._grouping(parameters)
+        grouping = self._grouping(parameters)
         days = parameters.count("days", _TREND_DAYS)
         if not 1 <= days <= _MOST_TREND_DAYS:
             raise InvalidInput(f"'days' must be from 1 to {_MOST_TREND_DAYS}, not {days}")
@@ -166,14 +166,16 @@ class StewardshipRoutes(Routes):
         if every not in _STEPS:
             raise InvalidInput(f"'every' must be one of {', '.join(_STEPS)}, not {every!r}")
         step = _STEPS[every]
-        value = await self._catalog.read(self._read_trend, parameters, request, by, days, step)
+        value = await self._catalog.read(
+            self._read_trend, parameters, request, grouping, days, step
+        )
         return ValueResponse(value)
 
     def _read_trend(
         self,
         parameters: Parameters,
         request: RestliRequest,
-        by: Grouping | None,
+        grouping: Grouping | None,
         days: int,
         step: int,
     ) -> dict[str, Any]:
@@ -196,7 +198,7 @@ class StewardshipRoutes(Routes):
             series, groups = series_of(
                 (
                     (days_by_urn[urn], keys)
-                    for urn, keys in entries.groups(chosen, by)
+                    for urn, keys in entries.groups(chosen, grouping)
                     if urn in days_by_urn
                 ),
                 shown_days,
@@ -208,7 +210,7 @@ class StewardshipRoutes(Routes):
             "sinceMillis": None if since is None else since * DAY_MILLIS,
             "days": [day * DAY_MILLIS for day in shown_days],
             **_series(series),
-            "by": by,
+            "by": grouping,
             "groups": [
                 {"key": key, "name": names.get(key) or Urn.label(key), **_series(series)}
                 for key, series in most
@@ -233,24 +235,24 @@ class StewardshipRoutes(Routes):
     def _use_of(self, days: int) -> UseOf:
         """Return a function that reads the usage of columns over a number of days, for periods
         other than the one that is counted in advance."""
-        store, begin = self._catalog.store, use_from(days)
+        store, since_millis = self._catalog.store, use_from(days)
 
         def read(urn: str, lacking: tuple[Lacking, ...]) -> tuple[Lacking, ...]:
-            use = read_use(urn, store, begin)
+            use = read_use(urn, store, since_millis)
             return tuple(lacking.with_use(use) for lacking in lacking)
 
         return read
 
     def _cover(
-        self, parameters: Parameters, request: RestliRequest, by: Grouping | None
+        self, parameters: Parameters, request: RestliRequest, grouping: Grouping | None
     ) -> dict[str, Any]:
-        covered = self._catalog.ledger.cover(self._choose_urns(parameters, request), by)
+        covered = self._catalog.ledger.cover(self._choose_urns(parameters, request), grouping)
         names = self._names([group.key for group in covered.groups])
         return {
             "datasets": covered.tables.total,
             "tables": _count(covered.tables),
             "columns": _count(covered.columns),
-            "by": by,
+            "by": grouping,
             "groups": [
                 {
                     "key": group.key,

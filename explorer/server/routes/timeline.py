@@ -28,7 +28,7 @@ to skip and the size of the page."""
 
 _PAGE = 50
 _WEIGHTS: tuple[Weight, ...] = ("PATCH", "MINOR", "MAJOR")
-# By category the aspect and the path of the labels, what a label is called, and its parameter.
+# By category: the aspect and the path of its labels, the word for a label, and its parameter.
 _LABELS = {
     "TAG": ("globalTags", "tags.*.tag", "Tag", "tagUrn"),
     "GLOSSARY_TERM": ("glossaryTerms", "terms.*.urn", "Term", "termUrn"),
@@ -41,7 +41,7 @@ _LABELS = {
         "assetUrn",
     ),
 }
-# The labels of columns are in the field of the aspect's name.
+# Categories whose labels columns have too, in a field with the name of the aspect.
 _COLUMN_LABELS = ("TAG", "GLOSSARY_TERM")
 _COLUMNS = {"schemaMetadata": "fields", "editableSchemaMetadata": "editableSchemaFieldInfo"}
 _DESCRIPTIONS = ("description", "definition")
@@ -53,7 +53,7 @@ CATEGORIES = (
     *_LABELS,
 )
 _ALIASES = {"OWNER": "OWNERSHIP"}
-# Categories of DataHub of which this service has no events.
+# Categories of DataHub for which this service has no events.
 _EMPTY = ("VERSIONING", "LIFECYCLE", "PARENT", "RELATED_ENTITIES")
 
 
