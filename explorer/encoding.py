@@ -12,7 +12,7 @@ from typing import Final
 from explorer.errors import InvalidInput
 
 SAMPLE_BYTES: Final = 1 << 20
-"""The length of the beginning of a file that tells its encoding."""
+"""The number of bytes at the beginning of a file from which its encoding is detected."""
 
 # The mark of UTF-32 begins with that of UTF-16.
 _MARKS: Final = (
@@ -22,21 +22,23 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _WESTERN: Final = "cp1252"
-# Latin-1 is the same as cp1252, but for control characters.
+# Latin-1 is left out: it differs from cp1252 only in control characters.
 _CANDIDATES: Final = (
     *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
     *("cp1250", "cp1251", "cp1253", _WESTERN),
 )
-# What cp1252 makes of letters of Polish, Romanian or Hungarian.
+# Letters of Polish, Romanian or Hungarian that were decoded as cp1252.
 _MISREAD: Final = re.compile(r"[^\W\d_][¹³¿¥£]|[¹³¿¥£][^\W\d_]")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-# Bytes outside ASCII: all, and those that are a letter, two beside others, or a sign.
+# Runs of bytes outside ASCII: all of them; and those that in cp1252 are one letter, two letters
+# beside an ASCII letter, or a punctuation mark.
 _RUNS: Final = re.compile(rb"[\x80-\xff]+")
 _WESTERN_RUNS: Final = re.compile(
     rb"(?<![\x80-\xff])(?:(?<=[A-Za-z])[\xc0-\xff]{2}|[\xc0-\xff]{2}(?=[A-Za-z])|[\xc0-\xff]"
     rb"|[\x80\x85\x91-\x97\xa0\xa1\xa3\xa7\xab\xb0\xbb\xbf])(?![\x80-\xff])"
 )
-# Less of a text are stray bytes of zero; in UTF-16 it is at least the line ends and separators.
+# The share of zero bytes above which a text may be UTF-16, where at least line ends and separators
+# have one; a smaller share are stray bytes.
 _ZERO_SHARE: Final = 0.02
 
 
@@ -55,7 +57,7 @@ def find_encoding(start: bytes) -> str:
         return name if is_text else "utf-8"
     from charset_normalizer import from_bytes
 
-    # In none of the candidates is a line end a part of another character.
+    # Cut at a line end, which is never a part of another character in any of the candidates.
     lines = start[: start.rfind(b"\n") + 1] or start
     matches = list(from_bytes(lines, cp_isolation=list(_CANDIDATES)))
     if not matches:
@@ -65,7 +67,7 @@ def find_encoding(start: bytes) -> str:
     is_western = any(_WESTERN in match.could_be_from_charset for match in equal)
     if not is_western or _MISREAD.search(lines.decode(_WESTERN)):
         return best.encoding
-    # Of a few characters nothing else tells them apart.
+    # In a text with few such characters nothing else distinguishes the encodings.
     is_likely = 2 * len(_WESTERN_RUNS.findall(lines)) >= len(_RUNS.findall(lines))
     return _WESTERN if is_likely else best.encoding
 
@@ -111,5 +113,5 @@ def decode_text(data: bytes, encoding: str | None = None) -> str:
 def undecodable(name: str, error: UnicodeDecodeError, *, is_given: bool) -> str:
     """Return a sentence that says why a text cannot be decoded, and what to do."""
     bytes_ = error.object[error.start : error.end].hex(" ")
-    todo = "leave the encoding out, to have it found out" if is_given else "give its encoding"
-    return f"it is not {name} (the bytes {bytes_} are no character of it): {todo}"
+    advice = "leave the encoding out, to have it found out" if is_given else "give its encoding"
+    return f"it is not {name} (the bytes {bytes_} are no character of it): {advice}"

@@ -8,10 +8,10 @@ import zlib
 from pathlib import Path
 
 _LONGEST = 60
-# A link, a socket, and what is gone meanwhile.
+# The errors of opening a symbolic link, a socket, and a file that was deleted meanwhile.
 _NOT_OPENED = (errno.ELOOP, errno.ENXIO, errno.ENOENT)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-# SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: there is no room for the memory that connections share.
+# SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space for the file that connections share as memory.
 _SQLITE_FULL = (13, 4874)
 
 
@@ -79,11 +79,11 @@ def give_to_owner(directory: Path) -> None:
     if owner.st_uid == 0:
         return
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    # systemd makes the directory of a dynamic user a link.
+    # Resolved, because for a dynamic user of systemd the directory is a symbolic link.
     for _, folders, files, folder_descriptor in os.fwalk(directory.resolve()):
         for name in (*folders, *files):
             try:
-                # What is opened cannot be exchanged for something else before it is given away.
+                # Opened first, so that the file cannot be replaced before its owner is changed.
                 descriptor = os.open(name, flags, dir_fd=folder_descriptor)
             except OSError as error:
                 if error.errno in _NOT_OPENED:
@@ -111,7 +111,7 @@ def is_full(error: BaseException | None) -> bool:
     up."""
     while error is not None:
         code = getattr(error, "sqlite_errorcode", 0)
-        # tantivy passes the system's errors on as text.
+        # tantivy reports errors of the system only as text.
         is_said = f"(os error {errno.ENOSPC})" in str(error)
         if is_said or code in _SQLITE_FULL or getattr(error, "errno", None) in _FULL:
             return True
@@ -125,7 +125,8 @@ def _umask() -> int:
     return mask
 
 
-# What follows the end of a member is copied, so data of many small ones is read in short pieces.
+# The rest of a piece is copied at the end of each member, so pieces are short, for data of many
+# small members.
 _GZIP_PIECE_BYTES = 1024
 
 

@@ -49,7 +49,7 @@ def install_command(
     elif os.environ.get("VIRTUAL_ENV") == str(prefix) or sys.prefix == sys.base_prefix:
         command = "pip install"
     else:
-        # What `pip` is on the path is of another environment.
+        # The `pip` on the path belongs to another environment.
         command = f"{shlex.quote(sys.executable)} -m pip install"
     is_editable = origin.get("dir_info", {}).get("editable") or installed is None
     requirement = _requirement(origin, ",".join(sorted(extras)), is_checkout=installed is None)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 HELD_STATUS = 3
 FULL_STATUS = 4
-"""The exit status of a service whose disk is full, and whose log may have no room for a word."""
+"""The exit status of a service whose disk is full, so that its log may have no space for a
+message."""
 _LOCK, _FILE, _LOG, _SOCKET = "service.lock", "service.json", "service.log", "service.sock"
 _MAX_SOCKET_BYTES = 100
 _MAX_LOG_BYTES = 1 << 20
@@ -138,7 +139,7 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
     log = data_dir / _LOG
     deadline = time.monotonic() + timeout_seconds
     child: subprocess.Popen[bytes] | None = None
-    begin = 0
+    log_start = 0
     silent: Instance | None = None
     silent_until = 0.0
     stopped: Instance | None = None
@@ -172,7 +173,7 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
         if child is None and not is_held(data_dir):
             with report_full_disk(data_dir):
                 _prepare(data_dir)
-                child, begin = _start(data_dir, log)
+                child, log_start = _start(data_dir, log)
         status = child.poll() if child is not None else None
         if status == HELD_STATUS:
             # Another process was faster; wait for its service.
@@ -181,7 +182,7 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
             raise _full(data_dir)
         elif status is not None:
             raise Unusable(
-                _last_line(log, begin) or f"the catalog service stopped unexpectedly; see {log}"
+                _last_line(log, log_start) or f"the catalog service stopped unexpectedly; see {log}"
             )
         time.sleep(_POLL_SECONDS)
 
@@ -252,8 +253,8 @@ def _cannot_write(data_dir: Path, error: OSError) -> StorageFault:
 def _full(data_dir: Path) -> StorageFault:
     import shutil
 
-    near = next(path for path in (data_dir, *data_dir.absolute().parents) if path.exists())
-    free_kilobytes = shutil.disk_usage(near).free // 1024
+    existing_path = next(path for path in (data_dir, *data_dir.absolute().parents) if path.exists())
+    free_kilobytes = shutil.disk_usage(existing_path).free // 1024
     return StorageFault(
         f"the disk of {data_dir} is full ({free_kilobytes:,} KB are free, which are too few); make "
         "room there, or name another directory with CATALOG_DATA_DIR"
@@ -348,8 +349,12 @@ def _is_outdated(instance: Instance) -> bool:
 
     False for a service that listens on a port, because people start it themselves.
     """
-    theirs, ours = (re.findall(r"\d+", version) for version in (instance.version, __version__))
-    return not _is_tcp(instance.address) and list(map(int, theirs)) < list(map(int, ours))
+    their_numbers, our_numbers = (
+        re.findall(r"\d+", version) for version in (instance.version, __version__)
+    )
+    return not _is_tcp(instance.address) and list(map(int, their_numbers)) < list(
+        map(int, our_numbers)
+    )
 
 
 def _is_tcp(address: str) -> bool:
@@ -378,7 +383,7 @@ def _start(data_dir: Path, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
     if log.exists() and log.stat().st_size > _MAX_LOG_BYTES:
         log.unlink()
     with log.open("ab") as words:
-        begin = words.tell()
+        log_start = words.tell()
         child: subprocess.Popen[bytes] = subprocess.Popen(  # noqa: S603 - this interpreter
             [sys.executable, "-m", "explorer.cli.service", "--data-dir", str(data_dir)],
             stdin=subprocess.DEVNULL,
@@ -392,7 +397,7 @@ def _start(data_dir: Path, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
     if not _children:
         atexit.register(_leave)
     _children.append(child)
-    return child, begin
+    return child, log_start
 
 
 def _leave() -> None:
@@ -409,9 +414,9 @@ def _home(data_dir: Path) -> Path:
     return data_dir if root.name.endswith("-packages") else root
 
 
-def _last_line(log: Path, begin: int) -> str:
+def _last_line(log: Path, log_start: int) -> str:
     with suppress(OSError), log.open("rb") as words:
-        words.seek(begin)
+        words.seek(log_start)
         lines = [line.strip() for line in words.read().decode(errors="replace").splitlines()]
         return next((line for line in reversed(lines) if line), "")
     return ""

@@ -13,7 +13,7 @@ from explorer.config.files import lock_file, read_private, state_dir, write_priv
 from explorer.errors import Unusable
 
 _KINDS = ("concepts", "drafts", "loads", "searches", "visits")
-"""The directories in which a catalog has a directory or a file that is named by `state_name`."""
+"""The directories in which each catalog has a directory or a file with the name `state_name`."""
 
 
 def note_catalog(identity: str, catalog_id: str) -> None:
@@ -62,7 +62,7 @@ def _read(path: Path) -> dict[str, list[str]]:
     try:
         document = json.loads(read_private(path, secret=False) or "{}")
     except (Unusable, ValueError):
-        # Without it, the address counts.
+        # Without this file, files are stored under the address.
         return {}
     pairs = document.items() if isinstance(document, dict) else ()
     return {
@@ -85,7 +85,8 @@ def _adopt(old: str, new: str) -> None:
 
 
 def _digest(text: str) -> str:
-    # Nothing else at the start of the terminal needs it, and it takes half a megabyte.
+    # Imported here, because nothing else needs it when the terminal starts, and it takes half a
+    # megabyte.
     from hashlib import sha256
 
     return sha256(text.encode()).hexdigest()[:16]

@@ -60,7 +60,7 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from types import ModuleType
 
-# Only what every reader of addresses takes apart in the same way.
+# Only addresses that every program parses in the same way.
 _PLAIN = re.compile(
     r"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(/[a-z0-9._~%/-]*)?",
     re.IGNORECASE | re.ASCII,
@@ -369,7 +369,7 @@ def _render(profiles: ConnectionProfiles) -> str:
 
 
 def _value(value: str | float | bool) -> str:
-    # What JSON writes for these is what TOML reads; no profile holds a control character.
+    # JSON and TOML represent these values alike; no profile contains a control character.
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -404,7 +404,7 @@ class SignIn(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def _as_sign_in(text: str | None) -> SignIn | None:
     """Parse a stored sign-in; return `None` if the text is a token."""
-    # An access token cannot begin like this, because a header could not carry it.
+    # An access token cannot begin like this, because an HTTP header could not contain it.
     if text is None or not text.lstrip().startswith('{"'):
         return None
     try:
@@ -462,13 +462,13 @@ class TokenSource:
         `renew` raises."""
         if self._keep is None or self._alone is None:
             return self()
-        in_ = _as_sign_in(self._fetch())
-        if in_ is None or not (was_refused or in_.is_over):
+        stored = _as_sign_in(self._fetch())
+        if stored is None or not (was_refused or stored.is_over):
             return self()
         with self._alone():
             # Another program may have renewed it meanwhile.
             sign_in = _as_sign_in(self._fetch())
-            if sign_in is None or (sign_in != in_ and not sign_in.is_over):
+            if sign_in is None or (sign_in != stored and not sign_in.is_over):
                 return self()
             try:
                 renewed = renew(sign_in)
@@ -527,7 +527,7 @@ def keep_token(name: str, profile: ConnectionProfile, token: str) -> None:
     if profile.source == "keyring":
         keep_in_keyring(_keyring_account(name, profile), token)
     elif profile.source == "file":
-        # With the address, as in the keyring.
+        # Stored with the address, so that the token is not used for another server of that name.
         write_private(_token_file(name), f"{token}\n{profile.identity}\n")
 
 
@@ -544,7 +544,7 @@ def forget_token(name: str, profile: ConnectionProfile) -> bool:
 
 
 def _keyring_account(name: str, profile: ConnectionProfile) -> str:
-    # With the address: the token of one server is not found for another of the same name.
+    # With the address, so that the token of one server is not found for another of the same name.
     return f"{name} {profile.identity}"
 
 
@@ -567,7 +567,7 @@ def _from_file(name: str, profile: ConnectionProfile) -> str:
             f"{_token_file(name)}, which holds the token of {name}, is gone; {_advice(name)}"
         )
     token, _, address = private.strip().partition("\n")
-    # A file that was written by hand may hold the token alone.
+    # A file that was written by hand may contain only the token.
     if address and address.strip() != profile.identity:
         raise NotSignedIn(f"{_token_file(name)} holds a token for another address; {_advice(name)}")
     return token
@@ -665,7 +665,7 @@ def _call_keyring(ask: "Callable[[], str | None]", words: tuple[str, str]) -> st
     def run() -> None:
         try:
             answers.append(ask())
-        except Exception as error:  # Anybody's keyring, which may raise whatever it likes.
+        except Exception as error:  # A keyring is foreign code, which may raise any exception.
             _logger.debug("the keyring failed", exc_info=True)
             faults.append(error)
 
@@ -874,12 +874,12 @@ def _resolve(
         return _of(current, profiles), False
     if os.environ.get("CATALOG_DATA_DIR"):
         return _in(own_data_dir(), profiles), False
-    theirs = find_datahub()
-    if theirs is None:
+    datahub = find_datahub()
+    if datahub is None:
         return _in(own_data_dir(), profiles), False
-    settings = _at(theirs.url, profiles)
-    if theirs.token is not None:
-        settings = replace(settings, token=TokenSource(theirs.source, lambda: theirs.token))
+    settings = _at(datahub.url, profiles)
+    if datahub.token is not None:
+        settings = replace(settings, token=TokenSource(datahub.source, lambda: datahub.token))
     return settings, True
 
 

@@ -70,18 +70,18 @@ async def read_usage(
     One request for each dataset, several concurrently.
     """
     datasets = [urn for urn in map(Urn.parse, urns) if urn.entity_type == "dataset"]
-    begin = datetime.now(UTC) - timedelta(days=days)
+    since = datetime.now(UTC) - timedelta(days=days)
     usages: dict[Urn, QueryUsage] = {}
     for chunk in in_chunks(datasets, _AT_ONCE):
-        counts = await gather_limited((_usage_of(catalog, urn, begin) for urn in chunk), _AT_ONCE)
+        counts = await gather_limited((_usage_of(catalog, urn, since) for urn in chunk), _AT_ONCE)
         counted = zip(chunk, counts, strict=True)
         usages |= {urn: usage for urn, usage in counted if usage is not None}
     return usages
 
 
-async def _usage_of(catalog: "AsyncCatalog", urn: Urn, begin: datetime) -> QueryUsage | None:
+async def _usage_of(catalog: "AsyncCatalog", urn: Urn, since: datetime) -> QueryUsage | None:
     try:
-        return total_usage(await catalog.timeseries(urn, _ASPECT, start=begin))
+        return total_usage(await catalog.timeseries(urn, _ASPECT, start=since))
     except REFUSALS:
         # The server has no usage statistics.
         return None
@@ -230,10 +230,10 @@ async def find_impact(
     if column is not None:
         columns = await columns_along(catalog, graph, column)
     await read_details(catalog, graph)
-    usage, cut = await _usage(catalog, graph) if with_usage else ({}, None)
+    usage, uncounted = await _usage(catalog, graph) if with_usage else ({}, None)
     impact = impact_of(graph, columns=columns, usage=usage)
     cuts = [text for text in (impact.truncated, _hop_limit_sentence(graph, hops)) if text]
-    return replace(impact, truncated="; ".join(cuts) or None, uncounted=cut)
+    return replace(impact, truncated="; ".join(cuts) or None, uncounted=uncounted)
 
 
 def _hop_limit_sentence(graph: "nx.DiGraph", hops: int) -> str | None:
@@ -251,10 +251,10 @@ async def _usage(
         for urn, attributes in sorted(graph.nodes(data=True), key=lambda node: node[1]["hops"])
         if attributes["type"] == "dataset" and attributes.get("exists", True)
     ]
-    cut = None
+    uncounted = None
     if len(datasets) > _MOST_USAGE:
-        cut = f"the use of the {_MOST_USAGE} nearest of {len(datasets):,} datasets was read"
-    return await read_usage(catalog, datasets[:_MOST_USAGE]), cut
+        uncounted = f"the use of the {_MOST_USAGE} nearest of {len(datasets):,} datasets was read"
+    return await read_usage(catalog, datasets[:_MOST_USAGE]), uncounted
 
 
 def _by_table(columns: "nx.DiGraph") -> dict[str, tuple[Certainty, tuple[str, ...]]]:
@@ -305,7 +305,7 @@ def _possible_urns(
 def _make_affected(
     urn: str, attributes: Mapping[str, Any], usage: Mapping[Urn, QueryUsage]
 ) -> Affected:
-    used = usage.get(Urn.parse(urn)) if attributes["type"] == "dataset" else None
+    query_usage = usage.get(Urn.parse(urn)) if attributes["type"] == "dataset" else None
     return Affected(
         urn,
         attributes["name"],
@@ -314,8 +314,8 @@ def _make_affected(
         attributes["hops"],
         tuple(dict.fromkeys(attributes.get("owners", ()))),
         attributes.get("domain"),
-        queries=used.queries if used else None,
-        users=used.users if used else None,
+        queries=query_usage.queries if query_usage else None,
+        users=query_usage.users if query_usage else None,
         exists=attributes.get("exists", True),
         removed=attributes.get("removed", False),
         deprecated=attributes.get("deprecated", False),
@@ -424,11 +424,11 @@ async def find_paths(
             usual.seconds if budget_seconds is None else budget_seconds,
         )
         reach = hops or _RELATED_HOPS
-        met = await walk(catalog, start, relationships, "BOTH", hops=reach, budget=budget)
-        view = met.to_undirected(as_view=True)
-        ways, more = shortest_paths(view, str(start), str(end), limit=limit)
-        within = reach if not ways and _goes_on(met, reach) else None
-        cut = _join_reasons(met.graph["truncated"], more, limit, within)
+        neighbourhood = await walk(catalog, start, relationships, "BOTH", hops=reach, budget=budget)
+        view = neighbourhood.to_undirected(as_view=True)
+        ways, has_more = shortest_paths(view, str(start), str(end), limit=limit)
+        within = reach if not ways and _goes_on(neighbourhood, reach) else None
+        cut = _join_reasons(neighbourhood.graph["truncated"], has_more, limit, within)
         return Paths(str(start), str(end), "any", ways, cut, _join_paths(view, ways), within)
     cuts: list[str] = []
     reach = hops or _EVERY_HOP
@@ -447,11 +447,11 @@ async def find_paths(
             budget_seconds=budget_seconds,
         )
         view = graph if flow == "DOWNSTREAM" else graph.reverse(copy=False)
-        ways, more = shortest_paths(view, str(start), str(end), limit=limit)
+        ways, has_more = shortest_paths(view, str(start), str(end), limit=limit)
         if graph.graph["truncated"]:
             cuts.append(f"{direction}: {graph.graph['truncated']}")
         if ways:
-            cut = _join_reasons("; ".join(cuts), more, limit)
+            cut = _join_reasons("; ".join(cuts), has_more, limit)
             return Paths(str(start), str(end), direction, ways, cut, _join_paths(view, ways))
         goes_on = goes_on or _goes_on(graph, reach)
     within = reach if goes_on else None
@@ -569,10 +569,12 @@ def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:
     return [*shorter, *islice(longest, limit - len(shorter))]
 
 
-def _join_reasons(cut: str | None, more: bool, limit: int, within: int | None = None) -> str | None:
+def _join_reasons(
+    truncated: str | None, has_more: bool, limit: int, within: int | None = None
+) -> str | None:
     parts = [
-        cut,
-        f"{limit} ways are the limit, there are more" if more else None,
+        truncated,
+        f"{limit} ways are the limit, there are more" if has_more else None,
         f"paths of more than {within} hops were not looked for" if within else None,
     ]
     return "; ".join(part for part in parts if part) or None

@@ -129,7 +129,7 @@ def assign_layers(count: int, pairs: Sequence[Pair]) -> list[int]:
     order = sorted(range(count), key=layers.__getitem__)
     leading = [len(near) - len(far) for near, far in zip(after, before, strict=True)]
     entering = [-more for more in leading]
-    # Later nodes first, so that earlier ones can use the space they make in the same round.
+    # Later nodes move first, so that earlier ones can use the freed space in the same round.
     pushing = [node for node in reversed(order) if leading[node] > 0]
     pulling = [node for node in order if entering[node] > 0]
     # A node that could not move is not tried again until another has moved.

@@ -227,7 +227,7 @@ class Bearings:
 
 
 _ROUNDS = 6
-# For many elements, where more rounds gave no visible improvement.
+# With more elements than this, fewer rounds are made: more gave no visible improvement.
 _MANY = 100
 _ROUNDS_OF_MANY = 3
 
@@ -341,7 +341,7 @@ def _fit(plan: _Plan, places: list[float], whole: bool) -> None:
     begins: list[int] = []
     last = -inf
     for at, (_, offset, near, copies) in enumerate(plan):
-        begin = at
+        block_start = at
         if copies:
             stand = places[near[0]] - offset
             wish = [stand] * copies
@@ -350,7 +350,7 @@ def _fit(plan: _Plan, places: list[float], whole: bool) -> None:
             stand = _median(wish, whole)
         while last > stand:
             pooled = wishes.pop()
-            if copies and begin == at:
+            if copies and block_start == at:
                 # All values are equal, so they are inserted together.
                 rank = bisect_right(pooled, stand)
                 pooled[rank:rank] = wish
@@ -358,17 +358,17 @@ def _fit(plan: _Plan, places: list[float], whole: bool) -> None:
                 pooled += wish
                 pooled.sort()
             wish = pooled
-            begin = begins.pop()
+            block_start = begins.pop()
             stands.pop()
             stand = _median(wish, whole)
             last = stands[-1] if stands else -inf
         wishes.append(wish)
         stands.append(stand)
-        begins.append(begin)
+        begins.append(block_start)
         last = stand
     begins.append(len(plan))
-    for stand, (begin, end) in zip(stands, pairwise(begins), strict=True):
-        for element, offset, _, _ in plan[begin:end]:
+    for stand, (block_start, end) in zip(stands, pairwise(begins), strict=True):
+        for element, offset, _, _ in plan[block_start:end]:
             places[element] = stand + offset
 
 

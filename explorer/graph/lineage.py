@@ -153,8 +153,8 @@ async def read_lineage(
     return graph
 
 
-def _join(held: str, name: str) -> str:
-    names = sorted({*held.split(", "), name} - {""})
+def _join(names_text: str, name: str) -> str:
+    names = sorted({*names_text.split(", "), name} - {""})
     return ", ".join(names)
 
 
@@ -400,13 +400,14 @@ def _roots(start: Urn, column: str | None, columns: ColumnPaths, graph: "nx.DiGr
     if path not in columns.paths and root not in graph:
         raise UnknownName("column", column, columns.paths)
     graph.add_node(root, **_column_attributes(root))
-    # Who uses a struct uses its fields, and who uses a field uses a part of the struct.
-    own = f"{FieldPath(path).simple}."
+    # A column that uses a struct uses its fields, and one that uses a field uses part of the
+    # struct.
+    inner_prefix = f"{FieldPath(path).simple}."
     parts = {
         node
         for node, name in graph.nodes.data("column")
         if graph.nodes[node].get("dataset") == str(start)
-        and (name.startswith(own) or own.startswith(f"{name}."))
+        and (name.startswith(inner_prefix) or inner_prefix.startswith(f"{name}."))
     }
     return {root, *parts}
 
@@ -427,8 +428,8 @@ def _read_column_edges(entity: Entity) -> Iterator[tuple[str, str, dict[str, Any
             if entity.entity_type == "dataJob":
                 attributes.setdefault("via", str(entity.urn))
             yield edge.upstream, edge.downstream, attributes
-    used = (entity.raw("inputFields") or {}).get("fields")
-    for field in used if isinstance(used, list) else ():
+    input_fields = (entity.raw("inputFields") or {}).get("fields")
+    for field in input_fields if isinstance(input_fields, list) else ():
         source = field.get("schemaFieldUrn") if isinstance(field, dict) else None
         if isinstance(source, str) and split_column(source):
             yield source, str(entity.urn), {}

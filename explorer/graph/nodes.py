@@ -319,7 +319,7 @@ def _spellings(value: Any) -> Iterable[str]:
 
 def _equal(texts: list[str], values: Collection[str]) -> bool:
     folded_texts = {text.casefold() for text in texts}
-    # A filter may have the URN of a platform whose node attribute is `hive`.
+    # A filter may contain the URN of a platform, where the node attribute is only its name, `hive`.
     return any(
         value.casefold() in folded_texts or Urn.label(value).casefold() in folded_texts
         for value in values
@@ -371,5 +371,5 @@ _TESTS: dict[str, _Test] = {
 
 def _edge(graph: "nx.DiGraph", source: str, target: str) -> dict[str, Any]:
     edge_data = graph.get_edge_data(source, target)
-    # In a multigraph the data are by edge key.
+    # In a multigraph the attributes are grouped by edge key.
     return dict(next(iter(edge_data.values()))) if graph.is_multigraph() else dict(edge_data)

@@ -142,20 +142,20 @@ def to_mermaid(
     lines = ["flowchart LR"]
     if picture.cut:
         lines.append(f"  %% {picture.cut}")
-    used = set()
+    used_types = set()
     for node, attributes in picture.nodes:
         opening, closing = _SHAPES.get(str(attributes.get("type")), ("[", "]"))
         text = _escape(label(node, attributes, _MERMAID_LABEL))
         kind = state(attributes)
         if kind != "plain":
-            used.add(kind)
+            used_types.add(kind)
         mark = "" if kind == "plain" else f":::{kind}"
         lines.append(f'  {ids[node]}{opening}"{text}"{closing}{mark}')
     lines += [
         f"  {ids[source]} {'-.->' if guess else '-->'} {ids[target]}"
         for source, target, guess in picture.edges
     ]
-    lines += [f"  classDef {kind} {_MERMAID_STYLES[kind]}" for kind in sorted(used)]
+    lines += [f"  classDef {kind} {_MERMAID_STYLES[kind]}" for kind in sorted(used_types)]
     return "\n".join(lines) + "\n"
 
 

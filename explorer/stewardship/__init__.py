@@ -115,7 +115,7 @@ __all__ = [
     "write_rows",
 ]
 
-# Imported when first used, because front ends that only store drafts need nothing else from here.
+# Imported when first used, because front ends that only store drafts need nothing else of it.
 _NAMES = {
     "api": ("AsyncStewardship", "Stewardship"),
     "changeset": (

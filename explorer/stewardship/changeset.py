@@ -277,13 +277,13 @@ def _change(entry: Entry, places: _Places, *, clear_empty: bool) -> Change:
     return replace(draft, kind="changed" if theirs else "new")
 
 
-def _base(entry: Entry, theirs: str, digest: str) -> str | None:
+def _base(entry: Entry, present: str, digest: str) -> str | None:
     """Return the text that the line started from, if it is the catalog's text or that of the line;
     `None` otherwise."""
     if not digest:
-        return theirs if entry.clears or not theirs else None
-    if digest_of(theirs) == digest:
-        return theirs
+        return present if entry.clears or not present else None
+    if digest_of(present) == digest:
+        return present
     return entry.row.edited if digest_of(entry.row.edited) == digest else None
 
 
@@ -452,7 +452,7 @@ async def apply_staged(
     except CatalogError as error:
         return StagedOutcome(untried=len(changeset.of("accepted")), ended_by=error)
     items = changeset.of("accepted")
-    by = str(await _user(catalog) or "") if any(map(_is_propagated, items)) else ""
+    actor = str(await _user(catalog) or "") if any(map(_is_propagated, items)) else ""
 
     present: set[int] = set()
     unnoted: list[StorageFault] = []
@@ -481,7 +481,7 @@ async def apply_staged(
         )
         try:
             with saving:
-                changed, remark = await _write_item(catalog, item, by)
+                changed, remark = await _write_item(catalog, item, actor)
         except (Forbidden, *_REFUSALS) as error:
             await note(item.number, "failed", why=str(error), theirs=_conflicting_text(error))
             raise
@@ -523,7 +523,7 @@ async def reopen_undone(catalog: "AsyncCatalog", changeset: StagedChangeset) -> 
     undone = undone_in(entries)
     ids_by_number: dict[int, list[str]] = {}
     for item in applied:
-        # Of an edit that was undone and applied again, only the later entries count.
+        # If an edit was undone and applied again, only the later entries count.
         ids = set(ids_by_place.get(_place(*item.edit.place), ())) - changeset.entries_undone(
             item.number
         )
@@ -555,7 +555,7 @@ async def reopen_changeset_of(catalog: "AsyncCatalog", save: "JournalSave") -> i
     for changeset in await asyncio.to_thread(_changesets_with, saves, key):
         count += await reopen_undone(catalog, changeset)
         if changeset.is_shared_with(key):
-            # What cannot be sent now is sent when the changeset is opened.
+            # Notes that cannot be sent now are sent when the changeset is opened.
             with suppress(CatalogError):
                 await sync_changeset(catalog, changeset)
     return count
@@ -626,19 +626,19 @@ async def _user(catalog: "AsyncCatalog") -> Urn | None:
         return None
 
 
-async def _write_item(catalog: "AsyncCatalog", item: ReviewItem, by: str) -> tuple[bool, str]:
+async def _write_item(catalog: "AsyncCatalog", item: ReviewItem, actor: str) -> tuple[bool, str]:
     """Write an edit, and its source if its text was propagated; return whether anything changed,
     and a remark or an empty string.
 
     If the type or case of its column changed since it was proposed, the present path is used.
     """
     try:
-        return await _write_edit(catalog, item, item.edit, by)
+        return await _write_edit(catalog, item, item.edit, actor)
     except NotFound:
         edit = await _of_present_column(catalog, item.edit)
         if edit is None:
             raise
-        return await _write_edit(catalog, item, edit, by)
+        return await _write_edit(catalog, item, edit, actor)
 
 
 async def _of_present_column(catalog: "AsyncCatalog", edit: StagedEdit) -> StagedEdit | None:
@@ -652,7 +652,7 @@ async def _of_present_column(catalog: "AsyncCatalog", edit: StagedEdit) -> Stage
 
 
 async def _write_edit(
-    catalog: "AsyncCatalog", item: ReviewItem, edit: StagedEdit, by: str
+    catalog: "AsyncCatalog", item: ReviewItem, edit: StagedEdit, actor: str
 ) -> tuple[bool, str]:
     source = propagated_source(edit)
     if source is None or not _is_propagated(item):
@@ -660,7 +660,7 @@ async def _write_edit(
     version = await columns_version(catalog, edit.urn)
     changed = await _write_staged(catalog, edit)
     try:
-        await note_source(catalog, edit, source, version, by)
+        await note_source(catalog, edit, source, version, actor)
     except (Forbidden, Conflict, *REFUSALS) as error:
         return changed, f"the server does not store where the text came from: {error}"
     return changed, ""
@@ -724,8 +724,8 @@ async def _write_deprecation(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
     except TextConflict as conflict:
         # The conflict contains only the note, and the dates may have changed as well.
         entity = await catalog.entity(edit.urn, ("deprecation",))
-        theirs = deprecation_text(deprecation_of(entity.raw("deprecation") or {}))
-        raise TextConflict(conflict.place, edit.before, theirs, edit.text) from conflict
+        present = deprecation_text(deprecation_of(entity.raw("deprecation") or {}))
+        raise TextConflict(conflict.place, edit.before, present, edit.text) from conflict
 
 
 async def _write_links(catalog: "AsyncCatalog", edit: StagedEdit) -> None:

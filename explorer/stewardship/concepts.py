@@ -126,7 +126,7 @@ def columns_filter(names: Iterable[str], *, documented: bool = False) -> Filter:
     variants = tuple(dict.fromkeys(form for name in names for form in _forms(name)))
     either = [
         Criterion("fieldPaths", variants),
-        # As the last part of a nested path, or after the types of a v2 path.
+        # The name is the last part of a nested path, or follows the types of a v2 path.
         Criterion("fieldPaths", tuple(f".{form}" for form in variants), "END_WITH"),
     ]
     if not documented:

@@ -291,7 +291,7 @@ def keys_of(entity: Entity, by: Grouping) -> tuple[str, ...]:
         case "domain":
             keys = list(map(str, entity.domains))
         case "tag":
-            # Including tags of columns, as in a filter on tags.
+            # Tags of columns count too, as they do in a filter on tags.
             columns = (tag for column in entity.schema for tag in column.tags)
             keys = list(map(str, (*entity.tags, *columns)))
         case "folder":

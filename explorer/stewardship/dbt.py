@@ -203,7 +203,7 @@ def _datasets(candidates: Sequence[Urn]) -> Datasets | None:
     return None
 
 
-# What the catalog's texts change in a project.
+# The changes that the catalog's texts make to a project.
 
 UpdateKind = Literal["new", "changed", "unchanged", "conflict", "template", "shared", "unwritable"]
 UPDATE_KINDS: Final[tuple[UpdateKind, ...]] = get_args(UpdateKind)
@@ -296,7 +296,7 @@ class ProjectPlan:
 
 
 def _write_file(path: Path, data: bytes) -> None:
-    # Resolved, so that a symbolic link stays one and its target is replaced.
+    # Resolved, so that a symbolic link is kept and its target is replaced.
     path = path.resolve()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -410,8 +410,8 @@ def _solve(text: str, operations: Sequence[_Operation]) -> tuple[str, list[tuple
         return text, [(operations[0], why)]
     half = len(operations) // 2
     text, refused = _solve(text, operations[:half])
-    text, more = _solve(text, operations[half:])
-    return text, refused + more
+    text, refused_later = _solve(text, operations[half:])
+    return text, refused + refused_later
 
 
 _BLOCK: Final = re.compile(r"[|>][0-9+]*[ \t]*(?:#[^\r\n]*)?[\r\n]")
@@ -745,8 +745,8 @@ class _Planner:
             firsts = [operation for operation in operations if not operation.key.endswith(".owner")]
             owners = [operation for operation in operations if operation.key.endswith(".owner")]
             changed, refused = _solve(text, _group(firsts))
-            changed, more = _solve(changed, owners)
-            refused += more
+            changed, refused_owners = _solve(changed, owners)
+            refused += refused_owners
             for operation, why in refused:
                 if self._is_shared(text, operation):
                     self._mark(operation, "shared", "a YAML anchor shares it with another place")
@@ -932,7 +932,7 @@ def _file_of_folder(project: Project, resource: DbtResource, code: PurePosixPath
     return file
 
 
-# What a project's texts change in the catalog.
+# The changes that a project's texts make to the catalog.
 
 
 @dataclass(frozen=True, slots=True)
@@ -1100,7 +1100,7 @@ def _tags_to_add(
                 yield ProjectLabel(file, resource.name, "tags", str(urn), column, label)
 
 
-# With a catalog.
+# Functions that read from a catalog.
 
 
 async def read_plan(

@@ -307,7 +307,7 @@ def _code_files(root: Path, config: Mapping[str, Any]) -> Iterator[tuple[Resourc
                 yield kind, path.stem, relative
 
 
-# Such as `{{ config(materialized='table', alias='orders') }}`.
+# Matches, for example, `{{ config(materialized='table', alias='orders') }}`.
 _ALIAS: Final = re.compile(r"""\{\{-?\s*config\((?:[^{}]*?[\s,])?alias\s*=\s*['"]([^'"{}]+)['"]""")
 
 

@@ -338,13 +338,13 @@ async def draft_descriptions(
         if progress is not None:
             progress(len(outcomes.edits) + len(outcomes.failures), len(chosen_tasks))
 
-    begin = 0
+    first_number = 0
     for stretch in _by_tables(chosen_tasks):
         requests = await drafting_requests(catalog, stretch)
-        questions = enumerate(zip(stretch, requests, strict=True), begin)
+        questions = enumerate(zip(stretch, requests, strict=True), first_number)
         work = (ask(at, *place, request) for at, (place, request) in questions)
         await gather_limited(work, at_once)
-        begin += len(stretch)
+        first_number += len(stretch)
     return DraftingOutcome(
         tuple(outcomes.edits[at] for at in sorted(outcomes.edits)),
         tuple(outcomes.failures[at] for at in sorted(outcomes.failures)),
@@ -402,7 +402,7 @@ async def drafting_requests(
     await reader.read(_directly_upstream(urns, reader.tables))
     await reader.read_elsewhere(path for _, path in columns)
     same_name = search.sources_by_name()
-    used = dict(
+    use_by_urn = dict(
         zip(
             urns,
             await gather_limited((read_use(catalog, urn, _DAYS) for urn in urns), _READS_AT_ONCE),
@@ -438,7 +438,7 @@ async def drafting_requests(
                 "neighbours": neighbours,
                 "upstream": upstream,
                 "same_name": others_of_name,
-                "usage": _usage(used[urn], column),
+                "usage": _usage(use_by_urn[urn], column),
             }
         )
     return requests
@@ -469,7 +469,7 @@ def _places_to_draft(entity: Entity, parts: frozenset[Part]) -> Iterator[str | N
             paths = (column.path.raw for column in entity.schema if not column.documented)
             yield from dict.fromkeys(paths)
     except ServerFault:
-        # An aspect does not fit its record; the worklist leaves out such a dataset as well.
+        # An aspect does not fit its record. The worklist also leaves out such datasets.
         return
 
 
@@ -477,16 +477,16 @@ def _by_tables(
     tasks: Sequence[tuple[Entity, str | None]],
 ) -> Iterator[Sequence[tuple[Entity, str | None]]]:
     """Yield slices of the tasks that concern at most 50 tables each."""
-    begin = 0
+    start = 0
     tables: set[Urn] = set()
     for at, (entity, _) in enumerate(tasks):
         if entity.urn not in tables and len(tables) == _TABLES_AT_ONCE:
-            yield tasks[begin:at]
-            begin = at
+            yield tasks[start:at]
+            start = at
             tables.clear()
         tables.add(entity.urn)
-    if begin < len(tasks):
-        yield tasks[begin:]
+    if start < len(tasks):
+        yield tasks[start:]
 
 
 def _edit(entity: Entity, path: str | None, text: str) -> StagedEdit:

@@ -199,7 +199,7 @@ class Drafts:
             # Another program was faster.
             return False
         except OSError:
-            # It can be read, if not renamed.
+            # The draft cannot be renamed, but it can be read.
             return True
         return True
 
@@ -244,7 +244,7 @@ def _draft(file: Path) -> Draft | None:
 
 def _separate(own: Path) -> Path:
     """Return the path of a new file for a draft that no program owns."""
-    # No number, so it is not taken for that of a process.
+    # The end is no number, so it is not taken for a process id.
     return own.with_name(f"{own.stem.rpartition('-')[0]}-kept{os.urandom(8).hex()}.json")
 
 

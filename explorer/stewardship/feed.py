@@ -409,8 +409,8 @@ def _aspects_to_follow(catalog: "AsyncCatalog") -> list[str]:
         p.aspect for name in registry.listed if (p := _description_field(name)) is not None
     )
     keys = (registry.entities[name].key for name in registry.listed)
-    some = (_SCHEMA, COLUMNS, _STATUS, *_LABELS, *_INGESTED.values())
-    return list(dict.fromkeys((*some, *described, *keys)))
+    always_followed = (_SCHEMA, COLUMNS, _STATUS, *_LABELS, *_INGESTED.values())
+    return list(dict.fromkeys((*always_followed, *described, *keys)))
 
 
 def _aspects_of_entities(urns: Iterable[Urn]) -> list[str]:
@@ -446,7 +446,7 @@ def _is_ingestion(change: "ChangeEvent") -> bool:
     if change.aspect.endswith("Key"):
         return bool(change.run) or change.urn.entity_type in _INGESTED
     if change.aspect == _STATUS:
-        # A source that no longer has an entity marks it as removed.
+        # Ingestion marks an entity as removed if its source no longer has it.
         return bool(change.run)
     return change.aspect in (_SCHEMA, _INGESTED.get(change.urn.entity_type))
 
@@ -831,18 +831,18 @@ def _likeness(
     if old_field.simple.rpartition(".")[0] != new_field.simple.rpartition(".")[0]:
         return 0.0
     names = _plain_name(old_field.name), _plain_name(new_field.name)
-    alike = SequenceMatcher(None, names[0], names[1], autojunk=False).ratio()
+    similarity = SequenceMatcher(None, names[0], names[1], autojunk=False).ratio()
     # One name contains all words of the other: `city`, `ship_city`.
     words = [set(path.name.casefold().split("_")) for path in (old_field, new_field)]
     if words[0] <= words[1] or words[1] <= words[0]:
-        alike = max(alike, 0.8)
+        similarity = max(similarity, 0.8)
     same_type = _type(old[old_path]) == _type(new[new_path])
     same_place = sides[0][old_path] == sides[1][new_path]
     texts = [
         _text(field_value, "description").strip() for field_value in (old[old_path], new[new_path])
     ]
     same_text = bool(texts[0]) and texts[0] == texts[1]
-    return min(0.5 * alike + 0.2 * same_type + 0.25 * same_place + 0.4 * same_text, 1.0)
+    return min(0.5 * similarity + 0.2 * same_type + 0.25 * same_place + 0.4 * same_text, 1.0)
 
 
 def _plain_name(name: str) -> str:

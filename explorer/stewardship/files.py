@@ -113,7 +113,7 @@ def _places(header: Sequence[str]) -> dict[str, int]:
     return {name: names.index(name) for name in HEADER if name in names}
 
 
-# What spreadsheets take for the beginning of a formula, including the full-width characters.
+# The characters that begin a formula in spreadsheets, including the full-width ones.
 _BEGINNING: Final = r"(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠])"
 _FORMULA: Final = re.compile(f"'*{_BEGINNING}")
 _DEFUSED: Final = re.compile(f"'+{_BEGINNING}")
@@ -249,7 +249,7 @@ def _name(name: str, part: int) -> str:
 
 
 def _home(name: str) -> tuple[str, int]:
-    """Return the column that a name in the header belongs to, and which part of it."""
+    """Return the column that a name in the header belongs to, and the number of its part."""
     match = _CONTINUED.fullmatch(name)
     if match and match[1].lower() in HEADER and int(match[2]) > 1:
         return match[1], int(match[2])
@@ -482,7 +482,7 @@ def _sections(lines: list[str]) -> Iterator[Entry]:
 
 
 def _section_entry(place: str, opening: str, lines: list[str]) -> Entry:
-    # A section that cannot be parsed is kept as a whole.
+    # Of a section that cannot be parsed, the whole text is returned.
     nothing = Row("", "", "", "", "", "\n".join(lines).strip())
     try:
         about = json.loads(opening.rstrip().removeprefix(_OPENING).removesuffix(_CLOSING))

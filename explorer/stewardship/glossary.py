@@ -266,7 +266,7 @@ def _children(
                 str(entry.urn), entry.owners, below, paths
             )
             entries.setdefault("nodes", []).append(mapping)
-    # Groups come first.
+    # Groups are written before terms.
     return {key: entries[key] for key in ("nodes", "terms") if key in entries}
 
 
@@ -315,7 +315,7 @@ def _owners_to_yaml(owners: tuple[str, ...]) -> list[dict[str, Any]]:
     elements: list[dict[str, Any]] = []
     for owner in owners:
         urn, _, kind = owner.rpartition(" ")
-        # One element for each run of owners of the same type, to preserve the order.
+        # One element for each series of consecutive owners of the same type, to preserve the order.
         key = "groups" if urn.startswith(_GROUP) else "users"
         if not elements or elements[-1]["type"] != kind or key not in elements[-1]:
             elements.append({"type": kind, key: []})
@@ -363,7 +363,7 @@ class _GlossaryReader:
         above: Mapping[str, int],
     ) -> None:
         """Read the content of the file or of a group; `above` are the owners of the group."""
-        for key, begin in (("nodes", _NODE), ("terms", _TERM)):
+        for key, prefix in (("nodes", _NODE), ("terms", _TERM)):
             where = ".".join(path) or "the file"
             items = holder.get(key)
             if items is None:
@@ -371,10 +371,10 @@ class _GlossaryReader:
             if not isinstance(items, list):
                 raise InvalidInput(f"{key} of {where} is not a list")
             for item in items:
-                self._read_one(item, begin, parent, path, above)
+                self._read_one(item, prefix, parent, path, above)
 
     def _read_one(
-        self, item: Any, begin: str, parent: str, path: tuple[str, ...], above: Mapping[str, int]
+        self, item: Any, prefix: str, parent: str, path: tuple[str, ...], above: Mapping[str, int]
     ) -> None:
         inside = ".".join(path) or "the file"
         if not isinstance(item, dict):
@@ -382,11 +382,11 @@ class _GlossaryReader:
         name = _text(item.get("name"), f"the name of an entry in {inside}")
         if not name.strip():
             raise InvalidInput(f"an entry in {inside} has no name")
-        own = (*path, name)
-        where = ".".join(own)
-        _check_keys(item, _OF_TERM if begin == _TERM else _OF_NODE, where)
+        own_path = (*path, name)
+        where = ".".join(own_path)
+        _check_keys(item, _OF_TERM if prefix == _TERM else _OF_NODE, where)
         text = _text(item.get("id"), f"the id of {where}") or where
-        urn = Urn.parse(text if text.startswith(begin) else f"{begin}{text}")
+        urn = Urn.parse(text if text.startswith(prefix) else f"{prefix}{text}")
         if str(urn) in self._seen:
             raise InvalidInput(f"{urn} is in the file twice, the second time as {where}")
         self._seen.add(str(urn))
@@ -404,7 +404,7 @@ class _GlossaryReader:
             tuple(owners),
             tuple(_read_links(item.get("knowledge_links"), where)),
             domain,
-            self._read_source(item, where) if begin == _TERM else {},
+            self._read_source(item, where) if prefix == _TERM else {},
             {
                 str(key): _text(_words_of(text), f"{key} of {where}")
                 for key, text in properties.items()
@@ -412,10 +412,10 @@ class _GlossaryReader:
             lines={**owners, domain: _line_of(item.get("domain"))},
         )
         self._found.append((entry, item, where))
-        if begin == _TERM:
+        if prefix == _TERM:
             self._paths[where] = str(urn)
         else:
-            self.read(item, str(urn), own, owners)
+            self.read(item, str(urn), own_path, owners)
 
     def _read_source(self, item: Mapping[str, Any], where: str) -> dict[str, str]:
         source = {key: _text(item.get(key), f"{key} of {where}") for key in _SOURCE}
@@ -455,7 +455,7 @@ def _text(value: Any, where: str) -> str:
         case None:
             return ""
         case str():
-            # Without its line.
+            # Return a plain string, without its line.
             return str(value)
         case bool():
             raise InvalidInput(f"{where} is read as {str(value).lower()}; put it in quotes")
@@ -497,11 +497,11 @@ def _read_owners(value: Any, where: str) -> dict[str, int] | None:
         kind = _text(
             element.get("typeUrn") or element.get("type"), f"the type of the owners of {where}"
         )
-        for key, begin in (("users", _USER), ("groups", _GROUP)):
+        for key, prefix in (("users", _USER), ("groups", _GROUP)):
             names = _texts(element.get(key), f"the owners of {where}")
-            for name, who in zip(names, element.get(key) or (), strict=True):
-                urn = name if name.startswith((_USER, _GROUP)) else f"{begin}{name}"
-                owners.setdefault(f"{urn} {kind or _DEFAULT_KIND}", _line_of(who))
+            for name, owner in zip(names, element.get(key) or (), strict=True):
+                urn = name if name.startswith((_USER, _GROUP)) else f"{prefix}{name}"
+                owners.setdefault(f"{urn} {kind or _DEFAULT_KIND}", _line_of(owner))
     return owners
 
 
@@ -685,7 +685,7 @@ async def _apply(catalog: "AsyncCatalog", change: GlossaryChange) -> list[Edit]:
         case "new":
             return [await catalog.create_with(urn, _aspects_of(entry))]
         case "name":
-            # A name equal to the URN's may not be stored in the aspect.
+            # If the name is the one in the URN, the aspect may not contain it.
             name_before = None if before == urn.name else before
             return [await catalog.rename(urn, entry.name, instead_of=name_before)]
         case "description":
@@ -699,8 +699,8 @@ async def _apply(catalog: "AsyncCatalog", change: GlossaryChange) -> list[Edit]:
             edits = []
             for owner in change.after:
                 if owner not in change.before:
-                    who, _, kind = owner.rpartition(" ")
-                    edits.append(await catalog.add_owners(urn, who, ownership=kind))
+                    owner_urn, _, kind = owner.rpartition(" ")
+                    edits.append(await catalog.add_owners(urn, owner_urn, ownership=kind))
             return edits
         case "links":
             parts = [link.partition(" ") for link in change.after if link not in change.before]

@@ -258,7 +258,8 @@ async def similar_labels(
     for urn, entity in summaries.items():
         for spelling in (urn.name, entity.name, *entity.name.split()):
             spellings.setdefault(spelling.casefold(), urn)
-    near = get_close_matches(name.casefold(), spellings, n=_MOST_SIMILAR)
+    similar_spellings = get_close_matches(name.casefold(), spellings, n=_MOST_SIMILAR)
     return {
-        urn: summaries[urn].name for urn in dict.fromkeys(spellings[spelling] for spelling in near)
+        urn: summaries[urn].name
+        for urn in dict.fromkeys(spellings[spelling] for spelling in similar_spellings)
     }

@@ -119,9 +119,9 @@ class KnownTable:
         name is compared, if only one column has it and one of the two columns is not nested: a
         flattened table has `zip` for `address.zip`, but `billing.zip` is not `shipping.zip`.
         """
-        alike = self.paths.by_name.get(name_of(path), ())
-        if alike:
-            return alike
+        same_names = self.paths.by_name.get(name_of(path), ())
+        if same_names:
+            return same_names
         last = self._by_last_name.get(_last_name(path), ())
         is_flat = len(last) == 1 and (_is_top(path) or _is_top(last[0]))
         return last if is_flat else ()
@@ -250,7 +250,7 @@ async def read_upstream(
     reached: dict[ColumnKey, ReachedColumns] = {}
     waiting = list(columns)
     while waiting:
-        # In a thread: tens of thousands of columns take seconds.
+        # Run in a thread, because tens of thousands of columns take seconds.
         latest = await asyncio.to_thread(search.upstream_of_each, waiting)
         unread = (urn for columns in latest.values() for urn in columns.unread)
         await reading.read(unread, is_lineage_followed=True)
@@ -372,7 +372,7 @@ class ColumnSearch:
             if table is None or not table.columns:
                 yield upstream, path
             else:
-                yield from ((upstream, alike) for alike in table.columns_named_like(path))
+                yield from ((upstream, same_name) for same_name in table.columns_named_like(path))
 
     def _exact(self, column: ColumnKey) -> ColumnKey:
         table = self._tables.get(column[0])

@@ -189,10 +189,10 @@ async def share_changeset(
     notes = changeset.notes()
     missing = [note for note in (*changeset.edit_notes(), *notes) if note.id not in stored_ids]
     await _send(catalog, _report_progress(_proposals(urn, missing), len(missing), progress))
-    ends = [(_INFO, _info(changeset)), (_PROGRESS, _progress(changeset))]
+    final_aspects = [(_INFO, _info(changeset)), (_PROGRESS, _progress(changeset))]
     if (entity.raw(_STATUS) or {}).get("removed") is True:
-        ends.append((_STATUS, {"removed": False}))
-    changed = [(name, value) for name, value in ends if entity.raw(name) != value]
+        final_aspects.append((_STATUS, {"removed": False}))
+    changed = [(name, value) for name, value in final_aspects if entity.raw(name) != value]
     await _send(catalog, [Proposal(urn, name, value) for name, value in changed])
     try:
         changeset.note_sent(key, [note.id for note in notes])

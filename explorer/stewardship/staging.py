@@ -571,9 +571,9 @@ class StagedChangeset:
         """Record the same decision about all undecided edits; return their number."""
         with self._changing:
             content = self._content
-            begin = content.next_time()
+            first_time = content.next_time()
             pending = [number for number, item in content.items.items() if item.state == "open"]
-            times = (begin + at // _AT_ONCE * _STEP for at in range(len(pending)))
+            times = (first_time + at // _AT_ONCE * _STEP for at in range(len(pending)))
             notes = [
                 _Decided(number, state, by, at, id=_new_id(), seen=content.last_decision(number))
                 for number, at in zip(pending, times, strict=True)
@@ -710,7 +710,7 @@ class StagedChangeset:
             for shared_note in notes:
                 line = _read_line(shared_note.line)
                 if not isinstance(line, _Decided | _Tried) or line.number not in content.edits:
-                    # An edit, or a record of a newer version.
+                    # The line is an edit, or a record of a newer version.
                     continue
                 shared_ids.append(shared_note.id)
                 if shared_note.id in content.notes or line.at > _LATEST:

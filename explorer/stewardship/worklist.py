@@ -160,9 +160,9 @@ def rank(
     """
     items: list[Item] = []
     for entity in entities:
-        used = use.get(entity.urn, TableUse())
+        table_use = use.get(entity.urn, TableUse())
         reached = reach.get(entity.urn, Reach())
-        items.extend(_items(entity, used, reached))
+        items.extend(_items(entity, table_use, reached))
     items.sort(key=lambda item: (-item.weight, -item.use, -item.downstream, item.urn, item.place))
     return Worklist(tuple(items[:top]), len(items), days)
 
@@ -252,10 +252,10 @@ def _places_to_document(entity: Entity) -> "Iterable[Column | None]":
     yield from (column for column in entity.schema if not column.documented)
 
 
-def _items(entity: Entity, used: TableUse, reached: Reach) -> Iterable[Item]:
+def _items(entity: Entity, table_use: TableUse, reached: Reach) -> Iterable[Item]:
     places = {column.path.raw: at for at, column in enumerate(entity.schema, start=1)}
     for column in _places_to_document(entity):
-        use, source = _use_of_column(column, used) if column else _use_of_table(used)
+        use, source = _use_of_column(column, table_use) if column else _use_of_table(table_use)
         yield Item(
             str(entity.urn),
             entity.name,
@@ -270,17 +270,17 @@ def _items(entity: Entity, used: TableUse, reached: Reach) -> Iterable[Item]:
         )
 
 
-def _use_of_table(used: TableUse) -> tuple[int, UseSource]:
-    if used.queries:
-        return used.queries, "table"
-    most = max((used.columns or {}).values(), default=0)
+def _use_of_table(table_use: TableUse) -> tuple[int, UseSource]:
+    if table_use.queries:
+        return table_use.queries, "table"
+    most = max((table_use.columns or {}).values(), default=0)
     return (most, "column") if most else (0, "none")
 
 
-def _use_of_column(column: "Column", used: TableUse) -> tuple[int, UseSource]:
-    if used.columns is None:
-        return (used.queries, "table") if used.queries else (0, "none")
-    queries = used.columns.get(column.path.raw)
+def _use_of_column(column: "Column", table_use: TableUse) -> tuple[int, UseSource]:
+    if table_use.columns is None:
+        return (table_use.queries, "table") if table_use.queries else (0, "none")
+    queries = table_use.columns.get(column.path.raw)
     if queries is None:
-        queries = used.columns.get(column.path.simple, 0)
+        queries = table_use.columns.get(column.path.simple, 0)
     return queries, "column"

@@ -191,7 +191,7 @@ class YamlDocument:
         value.start = value.end = key.end if value.bare else at + 1
 
     def _column_of_dash(self, node: _YamlNode) -> int:
-        # There may be an anchor before the dash, on the line of the key.
+        # An anchor may be before the dash, on the line of the key.
         first = node.items[0].start
         dash = self._text.rfind("-", 0, max(first, node.start + 1))
         if self._text[node.start : node.start + 1] == "-":
