@@ -84,8 +84,8 @@ def serve(
     `openlineage_instances` are the platform instances of namespaces, as `Instances.parse` reads
     them. `agents` makes the application at `/mcp`, see `explorer.server.app.Service`.
     The audit log, of changes and refused requests, is kept for `keep_audit_days`, or forever if
-    that is `None`. `finds_by_meaning` is as for `open_catalog`; raises `MissingExtra` if what that
-    needs is not installed.
+    that is `None`. `finds_by_meaning` is as for `open_catalog`; raises `MissingExtra` if a
+    package for it is not installed.
 
     Raises `Unusable` if the directory is in use or cannot be written; if the token file is damaged,
     accessible to others, or missing; if the service would be open to the network without

@@ -940,7 +940,7 @@ class Behind(Busy):
 
 
 class Freshness:
-    """What one request requires of the search index, and the age of what it read. Thread-safe.
+    """The freshness of search results that one request requires, and their age. Thread-safe.
 
     `needed` is the offset of the change log that the caller knows of.
     """

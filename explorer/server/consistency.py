@@ -108,7 +108,7 @@ class Replay:
         self._scratch.close()
 
     def play(self, entry: LogEntry) -> str | None:
-        """Apply an entry of the log; return what is wrong with it, `None` if nothing is."""
+        """Apply an entry of the log; return the problem with it, `None` if there is none."""
         if entry.aspect in self._timeseries:
             return self._play_point(entry)
         row = self._run(
@@ -204,8 +204,8 @@ class BrowseTreeCheck:
     def compare(
         self, urn: Urn, name: str, expected: Iterable[Placement], entity_rows: EntityRows
     ) -> Iterator[str]:
-        """Yield what is wrong with the places of an entity, and count it in the folders where it
-        should be."""
+        """Yield the problems with the places of an entity, and count the entity in the folders
+        where it should be."""
         expected_rows: set[tuple[int, str, str, str]] = set()
         leaves: set[tuple[int, str]] = set()
         for placement in expected:
@@ -231,8 +231,8 @@ class BrowseTreeCheck:
             self._counted[above] += 1
 
     def wrong(self) -> Iterator[tuple[str, str]]:
-        """Yield the folders that are wrong, such as those with a wrong count, and what is wrong. To
-        be called after `compare` was called for every entity."""
+        """Yield each wrong folder, for example one with a wrong count, and its problem. Call this
+        after `compare` was called for every entity."""
         for folder in self._folders.values():
             counted = self._counted[folder.id]
             if folder.entities != counted:
@@ -267,8 +267,8 @@ class BrowseTreeCheck:
 
 
 class Finding(Struct, frozen=True):
-    """An inconsistency: the part of the catalog, what it concerns (a URN, a folder, a row of the
-    log), and the problem."""
+    """An inconsistency: the part of the catalog, the subject (a URN, a folder, a row of the log),
+    and the problem."""
 
     part: Part
     subject: str
@@ -278,7 +278,7 @@ class Finding(Struct, frozen=True):
 def check(store: SurveyedStore, index: SearchEngine | None, registry: Registry) -> list[Finding]:
     """Return the inconsistencies of a catalog, at most 1,000; empty if there are none.
 
-    The database file is checked first. If it is damaged, nothing else is checked, because what is
+    The database file is checked first. If it is damaged, nothing else is checked, because data
     read from it is not reliable. Without an `index` the search index is not checked. Nobody may
     write to the store meanwhile.
 

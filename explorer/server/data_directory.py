@@ -247,8 +247,8 @@ def open_catalog(
 
 
 def _recall(data_dir: Path, store: Store) -> CatalogMemory:
-    """Return the record in a directory of which changes the catalog in a store had, and log the
-    changes that it has lost. Raises `StorageFault` if nothing is left of it."""
+    """Return the record, kept in a directory, of the changes that a catalog had, and log those that
+    it has lost. Raises `StorageFault` if nothing is left of it."""
     memory = CatalogMemory(data_dir, store)
     for loss in memory.losses:
         if loss.after == 0:

@@ -560,7 +560,7 @@ class LineageService:
         has no lineage.
 
         Takes one query per hop and a few for the page, about 3 µs per edge walked, and the time of
-        the filter (see `LineageFilter.choose`). Never raises because of what the catalog contains.
+        the filter (see `LineageFilter.choose`). Never raises because of the content of the catalog.
         """
         urn = str(question.urn)
         if is_column(urn):

@@ -351,9 +351,9 @@ def dataset_urn(namespace: str, name: str, instance: str = "") -> Urn:
     its name, as DataHub does.
 
     The platform comes from the namespace, such as `postgres://host:5432`, `s3://bucket` or
-    `bigquery`. The name is that of the dataset; for files, it is prefixed with what follows `://`
-    in the namespace, such as the bucket. For other platforms that part, such as the host and port,
-    is left out, as in DataHub; `instance` may stand for it.
+    `bigquery`. The name is that of the dataset; for files, it is prefixed with the part after
+    `://` in the namespace, such as the bucket. For other platforms that part, such as the host and
+    port, is left out, as in DataHub; `instance` may replace it.
 
     Raises `InvalidUrn` if the URN is not valid.
     """

@@ -580,7 +580,7 @@ class Ledger:
         """Provide the entries of all datasets, up to date with the store, for reading in a `with`.
 
         Other requests wait meanwhile. The first time takes minutes in a large catalog, later times
-        milliseconds. Calls `before_read` first, and raises what that raises. Raises `Busy` if the
+        milliseconds. Calls `before_read` first, and raises its errors. Raises `Busy` if the
         first count is not done within `PATIENCE_SECONDS`; the count then continues. Raises
         `StorageFault` if the database cannot be read or written.
         """
@@ -616,7 +616,7 @@ class Ledger:
             self._thread.start()
 
     def _serve(self) -> None:
-        """Count everything once, then recount what changes, until the ledger is closed."""
+        """Count everything once, then recount datasets that change, until the ledger is closed."""
         while not self._is_closing:
             pause = _PAUSE_SECONDS
             try:

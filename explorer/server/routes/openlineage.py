@@ -277,7 +277,7 @@ class OpenLineageRoutes(Routes):
         )
 
     def _write(self, view: Transaction, events: Sequence[_Checked]) -> None:
-        """Merge events into the stored aspects, in order, and write what each of them changes."""
+        """Merge events into the stored aspects, in order, and write the changed aspects of each."""
         now_millis = _now_millis()
         for checked in events:
             self._rename(view, checked, now_millis)
