@@ -315,7 +315,7 @@ def _choose(
 
 
 def shorten_name(name: str) -> str:
-    """Return a name that fits a box. The end of a dotted name says more than its beginning."""
+    """Return a name that fits a box. Of a dotted name, the end is kept, which says more."""
     return name if len(name) <= _NAME_LIMIT else "…" + name[1 - _NAME_LIMIT :]
 
 

@@ -41,7 +41,8 @@ class _Session(Protocol):
 class Draft(msgspec.Struct, frozen=True):
     """An unsaved description, its entity and column, and the edited description it started from.
 
-    `name` and `column` are display names. `program` is what it was typed in, such as "terminal".
+    `name` and `column` are display names. `program` is the program that it was typed in, such as
+    "terminal".
     """
 
     urn: str
