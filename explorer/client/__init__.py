@@ -5,12 +5,12 @@ from explorer.client import AsyncCatalog, Catalog
 with Catalog("http://localhost:8080") as catalog:
     table = catalog.entity("urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)")
 
-`explorer.AsyncCatalog` and `explorer.Catalog`, for notebooks and scripts, are these two with
-results that show themselves: they are opened in the same way and have the same methods, whose
-results are these records with more to them, such as `.df`. Code below the front ends uses these,
-which send no request for what is only shown.
+`explorer.AsyncCatalog` and `explorer.Catalog`, for notebooks and scripts, extend these two: they
+are opened in the same way and have the same methods, but their results display themselves and have
+more attributes, such as `.df`. Code below the front ends uses the classes here, which send no
+requests for display only.
 
-The types of all parameters and results are here or in `explorer.metadata`.
+The types of all parameters and results are in this package or in `explorer.metadata`.
 """
 
 from importlib import import_module

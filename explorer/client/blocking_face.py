@@ -99,9 +99,9 @@ class BlockingFace:
         return tasks[0].result()
 
     def begin(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
-        """Run a coroutine on the client's thread without waiting for it; those that were begun
-        before start before it. Raises `Misuse` when the client is closed, and in a forked
-        process.
+        """Run a coroutine on the client's thread without waiting for it, and return a future of its
+        result. Coroutines start in the order of the calls. Raises `Misuse` when the client is
+        closed, and in a forked process.
 
         Example: `cat.begin(cat.core.info()).result()`
         """
@@ -122,7 +122,7 @@ class BlockingFace:
         return None
 
     def leave(self, work: Coroutine[Any, Any, None]) -> None:
-        """Wait for the coroutine that ends an iteration, where waiting is possible.
+        """Run the coroutine that ends an iteration, and wait for it if waiting is possible.
 
         With a closed client the iteration has already ended. The garbage collector may end an
         iteration on any thread, including the client's own.
@@ -151,19 +151,20 @@ _FaceT = TypeVar("_FaceT", bound=BlockingFace)
 def run_through(
     face: _FaceT, run: "Callable[[Coroutine[Any, Any, Any]], Coroutine[Any, Any, Any]]"
 ) -> _FaceT:
-    """Return a face of the same object whose calls `run` gets, to await or to cancel them."""
+    """Return a blocking object for the same asynchronous one, whose calls are passed through `run`,
+    which awaits or cancels them."""
     other = object.__new__(type(face))
-    # One that is garbage-collected ends its thread, so it is referenced.
+    # The original is referenced, because its thread ends when it is garbage-collected.
     other.__dict__.update(vars(face), _run=run, _shared=face)
     return other
 
 
 class SharedThreadFace(BlockingFace):
-    """A blocking object that uses the thread of another, and can be used until that one is
+    """A blocking object that uses the thread of another one, `owner`, and works until the owner is
     closed."""
 
     def __init__(self, owner: BlockingFace) -> None:
-        # No thread of its own is started.
+        # Does not call the base constructor, which would start a thread.
         self._owner = owner
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
@@ -248,7 +249,8 @@ def blocking_iterator(
 def of_catalog(
     function: Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]],
 ) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
-    """Return a method that calls the function with the object's catalog, `_catalog`."""
+    """Return a method that calls the function with the `_catalog` of its object as the first
+    argument."""
 
     @wraps(function)
     async def call(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -270,9 +272,10 @@ def plain(
 
 
 class _Drawn(Generic[_T]):
-    """The items of an asynchronous generator, which one task reads from first to last.
+    """The items of an asynchronous generator, all of which are read by one task.
 
-    One task, because timeouts inside the generator belong to the task in which they began.
+    It must be one task, because timeouts inside the generator belong to the task in which they
+    began.
     """
 
     def __init__(self, source: AsyncGenerator[_T, None]) -> None:
@@ -284,8 +287,8 @@ class _Drawn(Generic[_T]):
         self._task: asyncio.Task[None] | None = None
 
     async def some(self) -> list[_T]:
-        """Return the available items, an empty list after the last. Raises what the generator
-        raised."""
+        """Return the available items; an empty list after the last one. Raises the generator's
+        error."""
         if self._task is None:
             self._task = asyncio.create_task(self._draw())
         if not self._ready and not self._task.done():

@@ -1,4 +1,4 @@
-"""The on-disk cache of answers, from which they can be read without the server."""
+"""The on-disk cache of answers, which can be read without the server."""
 
 import hashlib
 import logging
@@ -23,7 +23,8 @@ _MAX_ANSWERS: Final = 20_000
 _MAX_ANSWER_BYTES: Final = 4 << 20
 _MAX_AGE_MICROS: Final = 30 * 24 * 3600 * 1_000_000
 _BUSY_SECONDS: Final = 0.1
-# The size of a row without its body, and the fraction of the limits that eviction leaves.
+# The size of a row without its body, and the fraction of the limits to which eviction reduces the
+# cache.
 _ROW_BYTES: Final = 128
 _LEFT: Final = 0.9
 
@@ -60,7 +61,7 @@ _logger = logging.getLogger("explorer.client")
 
 
 class _OtherFormat(Exception):
-    """The file was written by another release."""
+    """The file was written by an incompatible release."""
 
 
 class AnswerCache:

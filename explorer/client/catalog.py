@@ -63,7 +63,7 @@ class _OneServer:
         `retry`            how often requests are retried
         `transport`        carries the requests instead of the network
         """
-        # Bound to the same name, so that no traceback of this call shows the bare text.
+        # Bound to the same name, so that no traceback of this call shows the token as text.
         token = Secret.of(token)
 
         def connect() -> Connection:
@@ -82,7 +82,8 @@ class _OneServer:
         self._open(connect)
 
     def _open(self, connect: Callable[[], Connection]) -> None:
-        """Open a connection. What does it is kept, and not the arguments, which have secrets."""
+        """Open a connection with `connect`, which is kept in place of the arguments, because those
+        contain secrets."""
         self._connect = connect
         self._start(connect())
         if self._keeps_journal:
@@ -106,7 +107,7 @@ class _OneServer:
         self.__init__(**options)  # type: ignore[misc]
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        # Copies of what was read with a catalog share its connection.
+        # Copies of results that hold a catalog share its connection.
         return self
 
     def __copy__(self) -> Self:
@@ -137,8 +138,8 @@ class _OneServer:
 
     @property
     def save_warnings(self) -> tuple[str, ...]:
-        """What was warned of the last save: that the journal does not have it, so that it cannot be
-        undone, or what an undo left out."""
+        """The warnings about the last save: that it is not in the journal and so cannot be undone,
+        or what an undo left out."""
         return self._connection.save_warnings
 
     @property
@@ -159,11 +160,11 @@ class _OneServer:
 
     @property
     def identity(self) -> str:
-        """What names the address or the directory of this catalog, to store local data about it;
-        `explorer.config.state_keys` tells apart catalogs that are there in turn.
+        """A name for the address or directory of this catalog, under which local data about it is
+        stored; `explorer.config.state_keys` distinguishes successive catalogs at the same place.
 
-        Two clients have the same one only if they use the same server or directory. It is empty for
-        a catalog in this process.
+        Two clients have the same identity only if they use the same server or directory. It is
+        empty for a catalog in this process.
         """
         return self._connection.identity
 
@@ -222,8 +223,8 @@ class AsyncCatalog(_OneServer, CompletionMethods, HistoryMethods, UndoMethods, C
 class Catalog(_OneServer, BlockingFace):
     """The client of a catalog, with blocking methods.
 
-    Each method is that of `AsyncCatalog` and returns its result. A `Catalog` may be used from
-    several threads, and inside a notebook's running event loop.
+    It has the methods of `AsyncCatalog`, which here wait for their results. A `Catalog` may be used
+    from several threads, and inside a notebook's running event loop.
     """
 
     def _start(self, connection: Connection) -> None:

@@ -21,7 +21,7 @@ ChangeQuery = str
 
 
 OnContact = Callable[[Unreachable | None], None]
-"""Called with the error when the server cannot be reached, and with `None` when it is heard."""
+"""Called with the error when the server cannot be reached, and with `None` when it answers."""
 
 
 def change_query(
@@ -31,7 +31,7 @@ def change_query(
     *,
     values: bool,
 ) -> ChangeQuery:
-    """Return the part of a query string that selects changes; empty for all. Raises
+    """Return the part of a query string that selects changes; empty for all changes. Raises
     `InvalidUrn`."""
     parts = [f"&urn={Urn.parse(urn).encoded}" for urn in urns or ()]
     parts += [f"&aspect={quote(name, safe='')}" for name in aspects or ()]
@@ -267,7 +267,8 @@ class ChangeLogMethods(CatalogMethods):
     async def _stream_changes(
         self, after: int, query: ChangeQuery, *, resumed: bool
     ) -> AsyncGenerator[tuple[int, ChangeEvent | None], None]:
-        """Yield the offset reached with each change, and with `None` when there was no change."""
+        """Yield pairs of the offset reached and a change; the change is `None` if the server only
+        showed that it is alive."""
         at, reader = after, EventReader()
         request = stream_request(after, query, resumed=resumed)
         async with aclosing(self._connection.stream(request)) as lines:

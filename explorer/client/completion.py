@@ -164,7 +164,7 @@ def parse_properties(body: Any) -> tuple[Facet, ...]:
 def pair_suggestions(
     texts: Sequence[str], urns: Sequence[Urn], entity_type: str
 ) -> list[Suggestion]:
-    """Return suggestions that pair texts with the URNs that have them as their name."""
+    """Return suggestions that pair each text with the URN of the entity of that name."""
     return _pair_names(texts, [(urn, frozenset((urn.name,))) for urn in urns], entity_type)
 
 
@@ -273,7 +273,7 @@ _MOST_PROPERTIES = 500
 _MOST_NAMED = 20
 # People type the id of a platform, which is its name in lower case.
 _IDS_ARE_NAMES = frozenset({"dataPlatform"})
-# About the time that typing a filter takes; counts that old are still good enough.
+# About the time that it takes to type a filter; counts of that age are still good enough.
 _FACETS_KEPT_SECONDS = 10.0
 
 
@@ -299,7 +299,7 @@ class CompletionMethods(SearchMethods):
         """Return names of one entity type that complete `text`, best first, at most `limit`. One
         request.
 
-        `superseding` is as in `search`.
+        A later call with the same `superseding` key cancels this one; see `search`.
 
         Example: `cat.autocomplete("ord", filter="platform:snowflake")`
         """
@@ -321,7 +321,7 @@ class CompletionMethods(SearchMethods):
 
         The best of every type comes first, then the second best of every type, and so on. One
         request; on a server without GraphQL one for each type, and a search if none of them
-        completes. `superseding` is as in `search`.
+        completes. A later call with the same `superseding` key cancels this one; see `search`.
 
         Example: `cat.suggest("ord", entities=["dataset", "chart"])`
         """
@@ -331,10 +331,10 @@ class CompletionMethods(SearchMethods):
     async def complete_filter(
         self, text: str, cursor: int, *, entity: str | Sequence[str] | None = None
     ) -> "tuple[Completion, ...]":
-        """Return what can be typed at the cursor in a filter, best first.
+        """Return completions at the cursor in a filter, best first.
 
-        These are fields, operators, and values that entities (of the given types, or of all) have,
-        most frequent first. People, groups and other entities are completed by name.
+        These are fields, operators, and the values of entities (of the given types, or of all
+        types), most frequent first. People, groups and other entities are completed by name.
 
         Up to two requests, one more if structured properties may be defined, and two for a value
         that is an entity. Answers are reused for ten seconds. If there is no answer, no values are
@@ -358,7 +358,7 @@ class CompletionMethods(SearchMethods):
     ) -> dict[str, str]:
         """Return the names of the URNs that can be typed as a field's value.
 
-        First those whose names begin with what was typed, then those in the field's facet.
+        First the URNs whose names begin with the typed text, then those in the field's facet.
         """
         if _IDS_ARE_NAMES.issuperset(field.targets):
             return {}
@@ -419,7 +419,7 @@ class CompletionMethods(SearchMethods):
     async def _complete_by_type(
         self, text: str, types: Sequence[str], limit: int
     ) -> list[list[Suggestion]]:
-        """Return the completions of each type, without the types that the server refuses."""
+        """Return the completions for each type, except the types that the server refuses."""
         each = await asyncio.gather(
             *(self._complete(text, entity, limit) for entity in types), return_exceptions=True
         )

@@ -113,27 +113,27 @@ class Abilities:
     catalog_id: str = ""
     """The id of the catalog, whatever its address; empty if the server gives none."""
     losses: tuple[str, ...] = ()
-    """What the catalog had and has lost, as the server says."""
+    """Descriptions of data that the catalog has lost, as reported by the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownCatalog:
-    """The catalog that something was made on: the address of its server then, and its id, which is
-    empty if it is not known."""
+    """The catalog on which something was made: the address of its server at that time, and its id,
+    which is empty if unknown."""
 
     address: str
     id: str = ""
 
     def is_same(self, other: "KnownCatalog") -> bool:
-        """Return whether both are one catalog, by their ids; by their addresses if either has no
+        """Return whether both are the same catalog: compares ids, or addresses if either has no
         id."""
         if self.id and other.id:
             return self.id == other.id
         return self.was_at(other)
 
     def why_not(self, here: "KnownCatalog") -> str:
-        """Return in words why what was made on this catalog is not of another; empty if both are
-        the same."""
+        """Return a sentence on why something made on this catalog does not belong to the catalog
+        `here`; empty if both are the same."""
         if self.is_same(here):
             return ""
         if self.was_at(here):
@@ -141,15 +141,15 @@ class KnownCatalog:
         return f"it was made on {self.address or 'another catalog'}, not on {here.address}"
 
     def was_at(self, here: "KnownCatalog") -> bool:
-        """Return whether this catalog had the address that another has now."""
+        """Return whether this catalog had the address that the catalog `here` has now."""
         return identity(self.address) == identity(here.address)
 
 
 def read_abilities(config: Any) -> Abilities:
     """Return the capabilities declared in an answer to `GET /config`.
 
-    Missing or malformed ones count as not supported. Exceptions are calls that can be tried,
-    because servers without them refuse them.
+    Missing or malformed capabilities count as not supported, except for calls that can simply be
+    tried, because servers that lack them refuse them.
     """
     declared = config if isinstance(config, dict) else {}
     ours = declared.get("catalogExplorer")
@@ -239,7 +239,8 @@ does not answer; `only` reads them and sends no request.
 
 
 def check_offline(mode: object) -> None:
-    """Raise `InvalidInput` if the mode is none of `Offline`; the message lists them."""
+    """Raise `InvalidInput` if the mode is not one of `Offline`; the message lists the valid
+    modes."""
     if mode not in get_args(Offline):
         modes = ", ".join(map(repr, get_args(Offline)))
         raise InvalidInput(f"offline is one of {modes}, not {mode!r}")
@@ -258,7 +259,7 @@ class Reply:
 
 
 class OfflineCache:
-    """The cached answers of one server, and the age of the oldest that was used."""
+    """The cached answers of one server, and the time of the oldest answer used."""
 
     def __init__(self, mode: Offline, server: str) -> None:
         self._mode = mode
@@ -317,7 +318,7 @@ class OfflineCache:
             cached = await asyncio.to_thread(cache.get, request)
             earlier = _catalog_id_in(cached[0]) if cached is not None else ""
             if earlier and earlier != _catalog_id_in(body):
-                # Everything else is of another catalog, which was at this address before.
+                # All other answers belong to another catalog, which was at this address before.
                 await asyncio.to_thread(cache.clear)
         await asyncio.to_thread(cache.put, request, body)
 
@@ -425,10 +426,10 @@ def _http(address: str, timeout_seconds: float, proxy: str | None) -> Transport:
 class Authenticator:
     """Adds the token to requests.
 
-    With `always` every request carries it, else those of GraphQL, and others once the server has
-    answered 401. `fetch` returns the token; it may take long, is called in a thread, and
-    only when a token is needed. It is called again, with True, if a token was refused that had
-    expired or was replaced.
+    With `always` every request carries the token; otherwise only GraphQL requests do, and all
+    others once the server has answered 401. `fetch` returns the token; it may take long, so it is
+    called in a thread, and only when a token is needed. It is called again, with True, if the
+    server refused a token, which may have expired or been replaced.
     """
 
     def __init__(
@@ -440,7 +441,7 @@ class Authenticator:
         self._fetching = asyncio.Lock()
 
     async def sign(self, request: Request) -> Request:
-        """Return the request with the token if it is to be sent. Raises what `fetch` raises."""
+        """Return the request, with the token if it needs one. Raises what `fetch` raises."""
         needs_token = request.path.startswith(GRAPHQL_PATH)
         if not (self._always or needs_token):
             return request
@@ -449,15 +450,14 @@ class Authenticator:
         except NotSignedIn:
             if needs_token:
                 raise
-            # The server may want none; if it does, that it lacks is told.
+            # The server may need no token; if it does, it answers that the token is missing.
             return request
         return request if secret is None else replace(request, signature=secret)
 
     async def on_unauthorized(self, request: Request) -> bool:
         """Record that the server answered a request with 401.
 
-        Returns whether the request can be sent again with a token, which all later requests then
-        carry.
+        Returns whether the request can be repeated with a token; all later requests then carry it.
         """
         if request.signature is not None:
             return await self._was_renewed(request.signature)
@@ -495,7 +495,7 @@ class Authenticator:
 
 
 def _fetch_from(source: config.TokenSource) -> Callable[[bool], str | None]:
-    """Return a function that fetches the token of a source, renewing that of a sign-in."""
+    """Return a function that fetches the token of a source, and renews the token of a sign-in."""
 
     def fetch(was_refused: bool) -> str | None:
         from explorer.client.sign_in import renew
@@ -540,7 +540,8 @@ async def lines_of(
 
 
 async def beginning_of(pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
-    """Return the beginning of a stream, at most one piece more than `most_bytes`."""
+    """Return the beginning of a stream: at least `most_bytes`, if there are so many, and at most
+    one piece more."""
     chunk = b""
     async for piece in pieces:
         chunk += piece
@@ -566,7 +567,7 @@ _SILENCE_SECONDS = 60.0
 _MAX_REFUSAL_BYTES = 64 * 1024
 # Where several servers share a catalog: the change log offset that the answering one has reached.
 _LOG_OFFSET = "x-catalog-offset"
-# Of a server that cannot ask the database: how old what its searches find is.
+# Sent by a server without its database: the age of its search results.
 _AGE = "x-catalog-age-seconds"
 _LONGEST_AGE = 9
 _LONGEST_OFFSET = 19
@@ -576,7 +577,7 @@ class Connection:
     """Sends requests to one server and returns its answers as JSON.
 
     `config.server` decides which server is used. Without an address it is the local catalog, which
-    is found or started, and started again if it stopped because it had no requests.
+    is found or started, and started again if it stopped for lack of requests.
     """
 
     def __init__(
@@ -611,7 +612,7 @@ class Connection:
             address, login = part_login(settings.url or "")
             token = token or login
             fetch = None if settings.token is config.NO_TOKEN else _fetch_from(settings.token)
-            # Nobody is asked for a token that the server may not want.
+            # A user is not asked for a token that the server may not require.
             always = settings.signs == "always" and not settings.token.asks
             known_seconds, self.read_only = settings.timeout_seconds, settings.read_only
             self._drafting = settings.drafting
@@ -667,8 +668,8 @@ class Connection:
         }
 
     def drafting(self) -> Drafting:
-        """Return the drafting command as it is configured for this server now. Reads the settings
-        file; one that is damaged, or names another server by now, changes nothing."""
+        """Return the present drafting command for this server. Reads the settings file; if it is
+        damaged or now names another server, the last known command is returned."""
         if self._settings is not None:
             with suppress(CatalogError):
                 settings = self._settings()
@@ -779,8 +780,8 @@ class Connection:
             return abilities
 
     async def _note_catalog(self, catalog_id: str) -> None:
-        """Record which catalog is at this address, so that nothing kept of another is taken for
-        its."""
+        """Record which catalog is at this address, so that stored data of another catalog is not
+        attributed to it."""
         if self.identity:
             await asyncio.to_thread(config.note_catalog, self.identity, catalog_id)
 
@@ -836,7 +837,7 @@ class Connection:
                 if isinstance(failure, Busy):
                     busy = failure
                 elif busy is not None and isinstance(failure, TimedOut):
-                    # The answer before says why it takes so long.
+                    # The previous answer explains the delay better than a timeout.
                     failure = busy
                 was_sent = was_sent or not isinstance(failure, NeverSent)
                 if was_sent and isinstance(failure, NeverSent):
@@ -845,7 +846,8 @@ class Connection:
                     raise failure
                 pause = self._retry.pause_seconds(tried, least_pause)
                 if failed is not None and self.embedded and tried == 1:
-                    # It had stopped because it had no requests, and `open` starts it again.
+                    # The local catalog had stopped for lack of requests; `open` has started it
+                    # again.
                     pause = 0.0
                 if clock() + pause >= end:
                     raise failure
@@ -859,9 +861,9 @@ class Connection:
         return answer
 
     async def _sign(self, request: Request) -> Request:
-        """Return the request with the token if it is to be sent.
+        """Return the request, with the token if it needs one.
 
-        Warns once if the token is sent where others can read it.
+        Warns once if the token is sent unencrypted over a network.
         """
         signed = await self._signing.sign(request)
         if signed.signature is not None and self._warns_of_token:
@@ -1026,7 +1028,8 @@ class Connection:
 
 
 def _as_of(answer: Answer) -> datetime | None:
-    """Return since when an answer may lack something, where the server says so."""
+    """Return the time since when changes may be missing from an answer, if the server reports its
+    age."""
     age = answer.headers.get(_AGE, "")
     if not age.isdecimal() or len(age) > _LONGEST_AGE:
         return None
@@ -1046,7 +1049,7 @@ def _is_worth_another(request: Request, failure: CatalogError) -> bool:
 
 
 class LatestOnly:
-    """Requests in progress, one for each key: a newer one cancels the older.
+    """Requests in progress, at most one for each key: a newer request cancels the older one.
 
     Used from one event loop.
     """
@@ -1057,8 +1060,8 @@ class LatestOnly:
     async def run(self, key: str | None, work: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine and return its result, unless another one starts with the same key first.
 
-        That one cancels this request, and this call raises `Superseded`, whichever answer comes
-        first. Without a key nothing is cancelled.
+        The other one cancels this request, and this call raises `Superseded`, whichever answer
+        comes first. Without a key nothing is cancelled.
         """
         if key is None:
             return await work
@@ -1107,8 +1110,8 @@ class CatalogMethods:
         return await self._connection.abilities()
 
     async def known_as(self) -> KnownCatalog:
-        """Return which catalog this is, to record with what is made on it. Requests and errors as
-        for `abilities`.
+        """Return the address and id of this catalog, to be recorded with things made on it.
+        Requests and errors as for `abilities`.
 
         Example: `cat.known_as().id`
         """
@@ -1153,7 +1156,7 @@ async def gather_limited(work: Iterable[Coroutine[Any, Any, _T]], at_once: int) 
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
     finally:
-        # Closes those that never started.
+        # Closes the coroutines that never started.
         for part in parts:
             part.close()
     return [task.result() for task in tasks]

@@ -24,7 +24,7 @@ BLOCK_LIMIT = 100_000
 def block(text: str | None, limit: int = BLOCK_LIMIT) -> str:
     """Return text of several lines without control, escape and bidirectional characters.
 
-    Text longer than `limit` characters is cut, and a last line says by how much.
+    Text longer than `limit` characters is cut, and a last line says how much is left out.
     """
     if not text:
         return ""
@@ -34,7 +34,7 @@ def block(text: str | None, limit: int = BLOCK_LIMIT) -> str:
 
 
 def line(text: str | None, limit: int = LINE_LIMIT) -> str:
-    """Return text cleaned as by `block`, in one line: each run of white space is one space."""
+    """Return text cleaned like `block`, in one line: each run of white space becomes one space."""
     if not text:
         return ""
     clean = _SPACE.sub(" ", _UNSAFE.sub("", text[:limit].replace("\r", "\n"))).strip()
@@ -47,8 +47,8 @@ def in_quotes(text: str | None, limit: int = LINE_LIMIT) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun: `1 column`, `2,000 columns`. `plural` is that of the noun if
-    it does not just end in `s`."""
+    """Return a number with its noun: `1 column`, `2,000 columns`. `plural` is the plural of the
+    noun, by default the noun with an `s`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
@@ -63,7 +63,7 @@ def has_words(words: str, texts: Iterable[str]) -> bool:
 def visible(text: str) -> str:
     """Return text for an editor: each unsafe character is replaced by a visible one.
 
-    None is removed, so positions are the same as in the text itself.
+    No character is removed, so positions are the same as in the original text.
     """
     return _UNSAFE.sub(_mark, text)
 

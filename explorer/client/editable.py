@@ -137,16 +137,16 @@ def place_of(urn: Urn, column: str | None) -> EditableField:
 
 
 def has_one_description(entity_type: str) -> bool:
-    """Return whether an entity of this type has one description, whoever writes it: people and
-    sources write the same, as that of a tag, term or domain."""
+    """Return whether entities of this type have a single description, which people and ingestion
+    both write, such as tags, terms and domains."""
     place = _PLACES.get(entity_type)
     return place is not None and "editable" not in place.aspect.lower()
 
 
 def stored_description(typed: str) -> str:
-    """Return the description to store for a typed text: the text as it is, or the empty text, which
-    removes the description, if it consists of white space only. Raises `InvalidInput` for what is
-    no text."""
+    """Return the description to store for a typed text: the text unchanged, or, if it is only white
+    space, the empty text, which removes the description. Raises `InvalidInput` if it is not a
+    string."""
     if not isinstance(typed, str):
         raise InvalidInput(f"a description is a text, not {typed!r:.80}; '' removes it")
     return typed if typed.strip() else ""
@@ -185,14 +185,14 @@ def with_column(value: Json, column: str, changed: Json) -> Json:
 
 
 def earlier_entries(value: Json, columns: Iterable[str]) -> dict[str, str]:
-    """Return the paths of the entries in the aspect `COLUMNS` that were written before the type or
-    the case of a column changed, by the column's present path: see `earlier_paths`."""
+    """Return, by the present paths of columns, the earlier paths under which the aspect `COLUMNS`
+    has entries, written before the type or the case of the column changed; see `earlier_paths`."""
     return earlier_paths(columns, written_entries(value))
 
 
 def column_parts(value: Json, column: str) -> dict[str, Any]:
-    """Return what the entry of a column in the aspect `COLUMNS` holds: its `description`, `tags`
-    and `terms`, without those that are empty."""
+    """Return the `description`, `tags` and `terms` of a column's entry in the aspect `COLUMNS`,
+    without empty ones."""
     info, text = column_info(value, column), column_text(value, column)
     parts: dict[str, Any] = {"description": text} if text and text.strip() else {}
     for kind in (TAGS, TERMS):
@@ -202,8 +202,8 @@ def column_parts(value: Json, column: str) -> dict[str, Any]:
 
 
 def with_moved(value: Json, start: str, end: str, parts: Json) -> Json:
-    """Return the aspect `COLUMNS` with parts of the entry of one path, as `column_parts` gives
-    them, moved to the entry of another. Labels that both have are left to the other as well."""
+    """Return the aspect `COLUMNS` with parts (see `column_parts`) of the entry at the path `start`
+    moved to the entry at `end`. Labels that both entries have stay only at `end`."""
     source, goal = dict(column_info(value, start)), dict(column_info(value, end))
     if "description" in parts:
         goal["description"] = parts["description"]
@@ -230,8 +230,8 @@ def with_moved(value: Json, start: str, end: str, parts: Json) -> Json:
 
 
 def at_present_paths(value: Json, columns: Iterable[str]) -> Json:
-    """Return the aspect `COLUMNS` as it would be if everything written before the type or the case
-    of a column changed had been moved to the column's present path."""
+    """Return the aspect `COLUMNS` with all entries that were written before the type or the case of
+    a column changed moved to the column's present path."""
     for column, earlier in earlier_entries(value, columns).items():
         value = with_moved(value, earlier, column, column_parts(value, earlier))
     return value
@@ -245,7 +245,7 @@ def domains_of(value: Json) -> tuple[str, ...]:
 def deprecation(
     note: str, decommission: datetime | None = None, replacement: str | Urn | None = None
 ) -> dict[str, Any]:
-    """Return a deprecation as in `Edit`: `note`, `decommissionTime`, `replacement`.
+    """Return a deprecation in the form of `Edit`: `note`, `decommissionTime`, `replacement`.
 
     Raises `InvalidInput` for a datetime without a time zone, `InvalidUrn` for an invalid
     replacement.
@@ -259,14 +259,14 @@ def deprecation(
 
 
 def check_replacement(urn: Urn, held: Mapping[str, Any]) -> None:
-    """Raise `InvalidInput` if an entity is to be replaced by itself, by a deprecation as in
-    `Edit`."""
+    """Raise `InvalidInput` if a deprecation, in the form of `Edit`, names the entity itself as its
+    replacement."""
     if held.get("replacement") == str(urn):
         raise InvalidInput(f"{Urn.label(str(urn))} cannot be its own replacement; give another one")
 
 
 def deprecation_of(value: Json) -> dict[str, Any] | None:
-    """Return the deprecation in the aspect, as in `Edit`; `None` if the entity is not
+    """Return the deprecation in the aspect, in the form of `Edit`; `None` if the entity is not
     deprecated."""
     if value.get("deprecated") is not True:
         return None
@@ -276,7 +276,7 @@ def deprecation_of(value: Json) -> dict[str, Any] | None:
 
 
 def links_of(value: Json) -> tuple[str, ...]:
-    """Return the links in the aspect `institutionalMemory`, as in `Edit`."""
+    """Return the links in the aspect `institutionalMemory`, in the form of `Edit`."""
     elements = (element for element in value.get("elements") or () if isinstance(element, dict))
     return tuple(f"{url} {label}" for url, label in map(link_parts, elements))
 
@@ -287,8 +287,8 @@ def link_parts(element: Json) -> tuple[Any, Any]:
 
 
 def source_of(value: Json) -> Json | None:
-    """Return where a description was propagated from, from the aspect `documentation` of a column;
-    `None` if it was not."""
+    """Return the source of a propagated description, from the aspect `documentation` of a column;
+    `None` if the description was not propagated."""
     return next((entry for entry in _sources_in(value) if _is_propagated(entry)), None)
 
 
@@ -331,7 +331,7 @@ class EditTarget:
     column: str | None = None
 
     def with_text(self, value: Json, text: str) -> Json:
-        """Return the aspect with another description."""
+        """Return the aspect with the description replaced by `text`."""
         if self.column is None:
             return place_of(self.urn, None).with_text(self.urn, value, text)
         info = column_info(value, self.column)
@@ -346,7 +346,7 @@ def edit_target(urn: Urn, what: What, column: str | None = None) -> EditTarget:
     """Return where a value is stored.
 
     Raises `InvalidInput` for a value that this entity type does not have, and for `path` and
-    `entity`, which are no values within an aspect.
+    `entity`, which are not values within an aspect.
     """
     match what:
         case "description":
@@ -423,9 +423,10 @@ class Mutation(NamedTuple):
 class TextConflict(Conflict):
     """The server no longer holds the value that an edit started from; nothing was written.
 
-    `place` describes the value. `base` is what the edit started from, `theirs` what the server
-    holds now, `mine` what was to be written, each empty if there was nothing. `author`, `at` (UTC)
-    and `version` are those of the present aspect; `None` if the server does not say.
+    `place` describes the value. `base` is the value that the edit started from, `theirs` the
+    present value on the server, `mine` the value to be written, each empty if there was none.
+    `author`, `at` (UTC) and `version` are those of the present aspect; `None` if the server does
+    not report them.
     """
 
     def __init__(
@@ -507,14 +508,14 @@ class Expectation:
 
 
 def _comparable(held: Held) -> object:
-    """Return a form that is equal for equivalent values: labels without order, one form of
-    empty."""
+    """Return a form that is equal for equivalent values: labels as a set, and the same form for all
+    empty values."""
     return frozenset(held) if isinstance(held, tuple) and held else held or None
 
 
 def held_text(held: Held) -> str:
-    """Return the value of an edit as one text: labels separated by commas, a deprecation's note,
-    the text that has a source."""
+    """Return the value of an edit as one text: labels separated by commas, the note of a
+    deprecation, the text of a propagated description."""
     match held:
         case str():
             return held
@@ -731,8 +732,8 @@ LABEL_KINDS: Mapping[LabelWhat, LabelKind] = {"tags": TAGS, "terms": TERMS, "own
 
 
 def listed(given: str | Urn | Iterable[str | Urn], expected: str) -> Iterable[str | Urn]:
-    """Return what may be given alone or as several, as several. Raises `InvalidInput`, which names
-    what is expected, for anything else."""
+    """Return one value or several as an iterable of values. Raises `InvalidInput` for anything
+    else; the message says what is `expected`."""
     if isinstance(given, str | Urn):
         return (given,)
     if not isinstance(given, Iterable):

@@ -87,9 +87,9 @@ _PLANNED: ContextVar[dict[tuple[str, What, str | None], Held] | None] = ContextV
 
 @contextmanager
 def plan_edits() -> Iterator[None]:
-    """Make the edits inside the context check and return what they would change, and write nothing.
-    A later edit of the same labels starts from the planned ones. What is no edit, such as `put`, is
-    written."""
+    """A context in which edits are only planned: they are checked and returned, but not written. A
+    later edit of the same labels starts from the planned ones. Writes that are not edits, such as
+    `put`, are still made."""
     token = _PLANNED.set({})
     try:
         yield
@@ -98,7 +98,7 @@ def plan_edits() -> Iterator[None]:
 
 
 def is_planning() -> bool:
-    """Return whether edits are only planned here."""
+    """Return whether the caller is inside `plan_edits`."""
     return _PLANNED.get() is not None
 
 
@@ -118,7 +118,8 @@ mutation unsetDomain($entityUrn: String!) { unsetDomain(entityUrn: $entityUrn) }
 
 
 class EditMethods(ConditionalWrites):
-    """Methods that edit descriptions and soft-delete entities, and what all edit methods share."""
+    """Methods that edit descriptions and soft-delete entities; the base of all other edit
+    methods."""
 
     _journal: Journal | None = None
     _journal_path: Path | None = None
@@ -194,9 +195,9 @@ class EditMethods(ConditionalWrites):
         `instead_of` is the edited description that the author saw, empty for none: if the server
         now holds another one, nothing is written, unless `force` is set. Other parts of the same
         aspect, such as descriptions of other columns, may have changed. How reliable the check is
-        depends on the server: see `explorer.client.edits`. What was written before the type or the
-        case of the column changed is moved to its present path first, as by `carry_over`. Two
-        requests; one if the description is already the same; four more for a move.
+        depends on the server: see `explorer.client.edits`. Texts and labels written before the type
+        or the case of the column changed are first moved to its present path; see `carry_over`. Two
+        requests; one if the description is already the same; four more if something is moved.
 
         Raises `NotFound` if there is no such entity or column, `TextConflict` if the description
         changed, and `InvalidInput` for an entity type whose description cannot be edited; the
@@ -219,7 +220,7 @@ class EditMethods(ConditionalWrites):
 
     async def carry_over(self, urn: str | Urn, column: str | None = None) -> tuple[Edit, ...]:
         """Move what people wrote about columns before their types or cases changed to the present
-        field paths: of one column, or of all columns of a dataset.
+        field paths, for one column or for all columns of a dataset.
 
         Such descriptions, tags and terms are shown already, see `Column.earlier`; the move makes
         them the column's own. The edits are one save. Two requests, and two for each column that
@@ -259,7 +260,8 @@ class EditMethods(ConditionalWrites):
         return await self.create_with(urn, {name: content})
 
     async def create_with(self, urn: str | Urn, aspects: Mapping[str, Json]) -> Edit:
-        """Create an entity with several aspects, written in the order given; otherwise as `create`.
+        """Create an entity with several aspects, written in the order given; otherwise like
+        `create`.
 
         One request for each aspect, and one more.
 
@@ -300,7 +302,7 @@ class EditMethods(ConditionalWrites):
         return await self._set_removed(Urn.parse(urn), True, dry_run=dry_run)
 
     async def restore(self, urn: str | Urn, *, dry_run: bool = False) -> StatusChange:
-        """Restore a soft-deleted entity; otherwise as `soft_delete`.
+        """Restore a soft-deleted entity; otherwise like `soft_delete`.
 
         Example: `cat.restore(urn)`
         """
@@ -309,8 +311,8 @@ class EditMethods(ConditionalWrites):
     async def _write_description(
         self, target: EditTarget, text: str, expected: Expectation | None
     ) -> None:
-        """Write a description by its mutation, or, where the server has none for it, with its whole
-        aspect."""
+        """Write a description by its mutation, or, if the server has no mutation for it, by writing
+        the whole aspect."""
         urn, column = target.urn, target.column
         place, kind = place_of(urn, column), urn.entity_type
         is_general = column is not None or place.mutation == "updateDescription"
@@ -335,9 +337,10 @@ class EditMethods(ConditionalWrites):
             await self._mutate_or_rewrite(mutation, rewrite, expected)
         except (InvalidInput, ServerFault):
             if column is not None:
-                # Not every server says that it is the column that is missing.
+                # Not every server reports that the column is missing.
                 await self._check_column(urn, column)
-            # Servers differ in what the general mutation takes; containers are taken by all.
+            # Servers differ in the entity types that the general mutation accepts; all accept
+            # containers.
             if column is not None or not is_general or kind == "container":
                 raise
             await rewrite()
@@ -347,9 +350,9 @@ class EditMethods(ConditionalWrites):
     async def _at_present_path(
         self, target: EditTarget, base: Held, after: Held
     ) -> AsyncIterator[tuple[Stored, Held]]:
-        """Move what was written about the column of an edit before its type or case changed to its
-        present path, and yield the aspect and the value that the edit starts from; the edit is part
-        of the save of the move. `base` and `after` are as in `Expectation`.
+        """Move what people wrote about the edited column before its type or case changed to its
+        present path; yield the stored aspect and the value that the edit then starts from. An edit
+        made in this context belongs to the same save. For `base` and `after` see `Expectation`.
 
         Raises `TextConflict` before anything is moved. A user who may not write whole aspects moves
         nothing, and the edit is made at the present path alone.
@@ -358,7 +361,7 @@ class EditMethods(ConditionalWrites):
         stored = await self._read_stored(urn, target.aspect)
         value = stored.value(target.aspect)
         start = None
-        # Almost every dataset is done with here, without its schema.
+        # False for almost every dataset, so the schema is rarely read.
         if column is not None and earlier_entries(value, [column]):
             paths = paths_in(await self._read_stored(urn, SCHEMA))
             start = earlier_entries(value, paths).get(column)
@@ -383,11 +386,11 @@ class EditMethods(ConditionalWrites):
     async def _move(
         self, urn: Urn, column: str, start: str, end: str, parts: Json, *, force: bool = False
     ) -> Edit:
-        """Move what is stored of a column under one field path to another: `parts`, as in
-        `column_parts`.
+        """Move `parts` (see `column_parts`) of a column's entry from the field path `start` to
+        `end`.
 
-        Raises `TextConflict` if the text is another one by now, or there is one under the other
-        path, unless `force` is set.
+        Raises `TextConflict` if the text has changed, or if there is a text at `end`, unless
+        `force` is set.
         """
         text = parts.get("description")
 
@@ -514,8 +517,7 @@ class EditMethods(ConditionalWrites):
         return data if isinstance(data, dict) else {}
 
     async def _save_edit(self, work: Coroutine[Any, Any, Edit | None], edit: Edit) -> Edit:
-        """Store an edit and write it to the journal, and return it; inside `plan_edits` only return
-        it.
+        """Store an edit, write it to the journal and return it; inside `plan_edits` only return it.
 
         `work` stores it; it may return the edit as it was finally made. If the answer to an earlier
         attempt was lost, that attempt may have been stored without being in the journal, so the
@@ -556,7 +558,7 @@ class EditMethods(ConditionalWrites):
                 await asyncio.wait((task,), timeout=_GRACE_SECONDS)
             finally:
                 task.cancel()
-                # Its failure is not raised: the cancellation is.
+                # The cancellation is raised, not an error of the task.
                 await asyncio.gather(task, return_exceptions=True)
             raise
 
@@ -571,8 +573,8 @@ class EditMethods(ConditionalWrites):
         return edit
 
     async def _record(self, edit: Edit, failing: str) -> None:
-        """Write an edit to the journal, if one is in use; if that fails, warn with the words for
-        it."""
+        """Write an edit to the journal, if one is in use; if that fails, give a warning that begins
+        with `failing`."""
         try:
             journal = await self._journal_in_use()
             if journal is not None:
@@ -581,7 +583,7 @@ class EditMethods(ConditionalWrites):
             self._warn_of_save(f"{failing}: {error}")
 
     def _warn_of_save(self, sentence: str) -> None:
-        """Warn of the save in progress, once in the same words."""
+        """Give a warning about the save in progress, unless the same one was already given."""
         self._forget_warnings()
         self._warned_save = save_in_progress()
         if sentence not in self._connection.save_warnings:
@@ -589,13 +591,13 @@ class EditMethods(ConditionalWrites):
             self._connection.warned(sentence)
 
     def _forget_warnings(self) -> None:
-        """Forget what was warned of an earlier save than the one in progress."""
+        """Forget the warnings about saves before the one in progress."""
         save = save_in_progress()
         if not save or save != self._warned_save:
             self._connection.save_warnings = ()
 
     async def _own_catalog(self) -> KnownCatalog:
-        """Return which catalog is edited; without its id if the server does not answer now."""
+        """Return the catalog that is edited; without its id if the server does not answer."""
         try:
             return await self.known_as()
         except CatalogError:
@@ -609,8 +611,8 @@ class LabelMethods(SearchMethods, EditMethods):
     `urn:li:tag:PII`, `jdoe` the user `urn:li:corpuser:jdoe`; see `find_labels`.
 
     Every method takes two requests, one if there is nothing to change, and one more for the first
-    call; those of `find_labels` are added where labels are removed that are not given by URN, and
-    where one that is added has no such id. All raise `NotFound` for an entity that does not exist,
+    call; and those of `find_labels` for removed labels that are not given by URN, and for added
+    ones whose text is not an existing id. All raise `NotFound` for an entity that does not exist,
     and for a label that does not exist if the server checks that. Labels that are not named in a
     call are not changed, on any server.
 
@@ -662,7 +664,7 @@ class LabelMethods(SearchMethods, EditMethods):
         column: str | None = None,
         instead_of: _Names | None = None,
     ) -> Edit:
-        """Add glossary terms to an entity, or to a dataset's column, as `add_tags`.
+        """Add glossary terms to an entity, or to a dataset's column; otherwise like `add_tags`.
 
         Example: `cat.add_terms(urn, ["urn:li:glossaryTerm:Finance.NetRevenue"])`
         """
@@ -679,7 +681,8 @@ class LabelMethods(SearchMethods, EditMethods):
         column: str | None = None,
         instead_of: _Names | None = None,
     ) -> Edit:
-        """Remove glossary terms from an entity, or from a dataset's column, as `remove_tags`.
+        """Remove glossary terms from an entity, or from a dataset's column; otherwise like
+        `remove_tags`.
 
         Example: `cat.remove_terms(urn, ["urn:li:glossaryTerm:Finance.NetRevenue"])`
         """
@@ -750,12 +753,12 @@ class LabelMethods(SearchMethods, EditMethods):
         )
 
     async def find_labels(self, labels: _Names, *types: str) -> tuple[Urn, ...]:
-        """Return the URNs of labels, or other entities, given by URN, id or name. An id is that of
-        the first of these entity types, and comes before a name; a text that is neither is returned
-        as the URN of that id.
+        """Return the URNs of labels, or of other entities, given by URN, id or name. `types` are
+        the possible entity types. A text is first taken as an id of the first type, then as a name;
+        if it is neither, the URN for that id is returned.
 
-        One request for those that are not URNs, and two for each that is no id. Raises
-        `InvalidInput` if several have a name.
+        One request for all texts that are not URNs, and two for each that is not an id. Raises
+        `InvalidInput` if several entities have the name.
 
         Example: `cat.find_labels("Net revenue", "glossaryTerm")`
         """
@@ -778,7 +781,7 @@ class LabelMethods(SearchMethods, EditMethods):
         types: Sequence[str],
         write: Callable[[tuple[str, ...]], Coroutine[Any, Any, Edit]],
     ) -> Edit:
-        """Write labels by their ids, or, if one of these does not exist, by their names."""
+        """Write labels given by id; if an id does not exist, write them again by name."""
         labels = tuple(listed(labels, "names, ids or URNs"))
         urns = tuple(map(str, urns_of(labels, *types)))
         try:
@@ -801,7 +804,7 @@ class LabelMethods(SearchMethods, EditMethods):
         """Mark an entity as deprecated, with a note.
 
         `decommission` is when it will be removed, `replacement` the entity to use instead. Raises
-        `InvalidInput` if that is the entity itself.
+        `InvalidInput` if the replacement is the entity itself.
 
         Example: `cat.deprecate(urn, "Read fct_order_items instead.")`
         """
@@ -844,7 +847,7 @@ class LabelMethods(SearchMethods, EditMethods):
                 for adding, labels in ((True, incoming), (False, outgoing)):
                     mutations = kind.mutations(labels, resource_of(target), adding=adding)
                     for some, mutation in mutations:
-                        # Each step starts from what the one before it left.
+                        # Each step starts from the result of the previous one.
                         following = (
                             (*current, *some)
                             if adding
@@ -930,7 +933,7 @@ class LabelMethods(SearchMethods, EditMethods):
     ) -> Edit:
         """Replace the whole value of a target with `after`.
 
-        The mutation does it, if there is one, else the aspect is rewritten with `change`.
+        Sends the mutation, if there is one; otherwise rewrites the aspect with `change`.
         """
         stored = await self._read_stored(target.urn, target.aspect)
         before = target.read(stored.value(target.aspect))
@@ -973,9 +976,9 @@ class LinkMethods(EditMethods):
         A server that adds links itself may replace an existing link to the same address. Two
         requests, up to five on servers that only accept whole lists.
 
-        `instead_of` are the links that the author saw, `<address> <label>` each, as in `Edit`: if
-        the server now holds others, nothing is written. How reliable the check is depends on the
-        server: see `explorer.client.edits`.
+        `instead_of` are the links that the author saw, each as `<address> <label>`: if the server
+        now holds others, nothing is written. How reliable the check is depends on the server: see
+        `explorer.client.edits`.
 
         Raises `NotFound` for an entity that does not exist, and `TextConflict` if the links
         changed.
@@ -1019,8 +1022,9 @@ class LinkMethods(EditMethods):
     ) -> Edit:
         """Remove the links to an address, or only the one with that label. Two requests.
 
-        `instead_of` is as in `add_link`; a link in it that is already gone is then not an error.
-        Raises `NotFound` if there is no such link or entity, and `TextConflict` as `add_link`.
+        `instead_of` are the links that the author saw, as in `add_link`; if it is given, a link
+        that is already gone is not an error. Raises `NotFound` if there is no such link or entity,
+        and `TextConflict` as `add_link`.
 
         Example: `cat.add_link(urn, "https://wiki.example.com", "Wiki"); cat.remove_link(urn,
         "https://wiki.example.com")`

@@ -119,8 +119,9 @@ def read_schema(
     edited: EditableSchemaMetadata | None,
     earlier: Mapping[str, str] = MappingProxyType({}),
 ) -> Schema:
-    """Combine the ingested and the edited schema aspect, whose entries are matched by exact field
-    path; `earlier` are the former paths of entries that were moved to that of their column."""
+    """Return the schema that combines the ingested and the edited aspect, matched by exact field
+    path; `earlier` has the former paths of entries that were moved to their column's present
+    path."""
     fields = ingested.fields if ingested else ()
     keys = frozenset(ingested.primary_keys or ()) if ingested else frozenset()
     entries = edited.editable_schema_field_info if edited else ()
@@ -365,7 +366,7 @@ class Entity:
 
     @property
     def exists(self) -> bool:
-        """Whether the entity was ever written.
+        """Whether the entity was ever written, as far as the aspects that were read show it.
 
         A server returns a key aspect for any URN; only that of a stored entity has a time.
         """
@@ -475,8 +476,9 @@ class Entity:
 
     @cached_property
     def column_edits(self) -> Json:
-        """What people wrote about columns, as the aspect `editableSchemaMetadata`; what they wrote
-        before the type or the case of a column changed is at the column's present path."""
+        """What people wrote about columns, in the form of the aspect `editableSchemaMetadata`;
+        entries written before the type or the case of a column changed are at the column's present
+        path."""
         return at_present_paths(self.raw(COLUMNS) or {}, self._paths)
 
     @property
@@ -818,10 +820,12 @@ class EntityMethods(CatalogMethods):
                 reply = await self._connection.ask(entities_request(urns, aspects))
                 return parse_entities(reply.body, reply.as_of)
             except REFUSALS:
-                # One of the entities or the batch as such was refused: read them one by one.
+                # Either one entity or the batch as a whole was refused, so they are read one by
+                # one.
                 pass
         entities = await gather_limited((self.entity(urn, aspects) for urn in urns), _AT_ONCE)
-        # All could be read one by one, so the server has no batches: none is tried again.
+        # Every entity could be read alone, so the server does not support batches, and none is sent
+        # again.
         self._batches = False
         return {entity.urn: entity for entity in entities}
 

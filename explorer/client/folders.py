@@ -28,9 +28,9 @@ class FolderEntry:
     """An entry of a folder: an entity type, a folder or an entity.
 
     `below` reads its own entries, `None` if it has none; `count` is the number of entities in and
-    below it, `None` if the server does not say. A `heading` is an entity type. `aside` is shown
-    next to the name, to distinguish entries of the same name. `folder` is the name of
-    a folder in paths if it is another one: the URN of the entity that the folder stands for.
+    below it, `None` if the server does not report it. A `heading` is an entity type. `aside` is
+    shown next to the name, to distinguish entries of the same name. `folder` is the name of a
+    folder in paths, if that differs from `name`: the URN of the entity that the folder stands for.
     """
 
     name: str
@@ -51,10 +51,9 @@ class FolderEntry:
 class EntryPage:
     """A page of a folder.
 
-    `total` is the number of entries on all pages, without those of `head`, which precede them and
-    are on the first page only. `below` is the number of entities in and below a folder. `instead`
-    is the source to read further pages from, if it is another one; `note` is shown after the last
-    entry.
+    `total` is the number of entries on all pages, except those of `head`, which come first and are
+    on the first page only. `below` is the number of entities in and below the folder. `instead`, if
+    set, is the source from which to read the other pages; `note` is shown after the last entry.
     """
 
     entries: tuple[FolderEntry, ...]
@@ -119,9 +118,10 @@ NESTING: Mapping[str, tuple[str, ...]] = {
     "container": ("container",),
     "domain": ("parentDomain", "domains"),
 }
-"""The entity types that contain others, and the fields in which those refer to them.
+"""The entity types that contain other entities, and the fields in which these refer to their
+container.
 
-Entities of the type itself refer to it by the first field.
+Contained entities of the same type use the first field.
 """
 
 _FIRST = (
@@ -147,7 +147,7 @@ class TypesSource:
     by_name: bool = False
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """Return all of them; `start` and `count` are ignored."""
+        """Return all entity types on one page; `start` and `count` are ignored."""
         del start, count
         counted = await catalog.counts()
         counted.pop("schemaField", None)
@@ -168,7 +168,8 @@ class TypesSource:
         return EntryPage(entries, len(entries))
 
     def narrow(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
-        """Return a source of those of the known types; one page has all of them."""
+        """Return a source of the known types with the text in their names; one page has all of
+        them."""
         return FixedSource(known).narrow(text, ())
 
 
@@ -180,8 +181,9 @@ def _top_of(entity_type: str) -> EntrySource:
 
 
 async def folder_at(catalog: "AsyncCatalog", path: str, entity_type: str) -> str:
-    """Return the path of a folder whose folders may be called as they are shown: names of entities
-    become their URNs. One request for each folder on the path, or two."""
+    """Return the path of a folder as the server knows it. In the given path, folders that stand for
+    entities may have the names that are shown; these become URNs. One or two requests for each
+    folder on the path."""
     folder_path = "/"
     for name in split_path(path):
         page = await catalog.browse(folder_path, entity=entity_type, count=_GROUPS)
@@ -195,8 +197,8 @@ async def folder_at(catalog: "AsyncCatalog", path: str, entity_type: str) -> str
 class FolderSource:
     """The folders and entities at a browse path. One request for each page.
 
-    Entities of a type that is in no folders are found by searching, if it `lists_all`.
-    `repeats_folders` is as in `BrowsePage`.
+    If the type has no folders and `lists_all` is set, its entities are found by searching. See
+    `BrowsePage` for `repeats_folders`.
     """
 
     entity_type: str
@@ -206,7 +208,7 @@ class FolderSource:
     lists_all: bool = True
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """Return folders, then entities; sorted naturally if one page has all of them."""
+        """Return folders, then entities; sorted in natural order if one page has all of them."""
         first = start == 0
         is_top = self.path == "/" and first and self.lists_all
         try:
@@ -249,8 +251,8 @@ class FolderSource:
         return replace(await source.read(catalog, 0, count), instead=source)
 
     def narrow(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
-        """Return a source of what the server finds in and below the path, and of the known folders
-        with the text in their name."""
+        """Return a source of the entities that the server finds in and below the path, and of the
+        known folders with the text in their names."""
         called = tuple(entry for entry in known if entry.urn is None and name_contains(entry, text))
         return FoundInFolder(self, text, called)
 
@@ -260,7 +262,7 @@ class FoundInFolder:
     """The entities with a text in their name in and below a browse path.
 
     First the folders that contain such entities, then those directly at the path. Two requests for
-    each page. `called` are folders with the text in their own name; `skipped` is the number of
+    each page. `by_own_name` are folders with the text in their own name; `skipped` is the number of
     folders that the server counts before the entities.
     """
 
@@ -278,7 +280,7 @@ class FoundInFolder:
         return EntryPage(await _entities(catalog, _urns(value)), value["total"])
 
     async def _first(self, catalog: "AsyncCatalog", count: int) -> EntryPage:
-        # As in `_ask`.
+        # Imported here, because it is slow to import; see `_ask`.
         from explorer.client.search import folder_labels
 
         value = await self._ask(catalog, 0, _GROUPS)
@@ -345,7 +347,7 @@ class ListSource:
     by_name: bool = False
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """Return entities sorted by name if the server can sort by it; those that contain others
+        """Return entities, sorted by name if the server supports it; those that contain others come
         first."""
         page = await catalog.search(
             "*",
@@ -373,7 +375,7 @@ class ListSource:
         return not self.types or all(_has(registry, type_, "name") for type_ in self.types)
 
     def narrow(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
-        """Return a source of those that have the text in their names."""
+        """Return a source of the entities that have the text in their names."""
         del known
         return _Narrowed(self, text)
 
@@ -402,7 +404,8 @@ class _Narrowed:
 
 
 async def _entities(catalog: "AsyncCatalog", urns: Iterable[Urn]) -> tuple[FolderEntry, ...]:
-    """Return entries for entities with their names; those that contain others can be expanded."""
+    """Return entries for entities, with their names; entities that contain others can be
+    expanded."""
     listed = tuple(urns)
     entities = await catalog.summaries(listed) if listed else {}
     return tuple(
@@ -455,8 +458,8 @@ _HOLDERS = {
 class FolderEntries:
     """The folders and entities at a path, each with its entity type.
 
-    `total` counts the entries there are at the path, and `below` the entities in it and in all
-    folders below it.
+    `total` is the number of entries at the path, and `below` the number of entities in it and in
+    all folders below it.
     """
 
     path: str
@@ -488,7 +491,7 @@ class FolderTree:
     below: "tuple[FolderTree, ...]" = ()
 
     def __iter__(self) -> "Iterator[FolderTree]":
-        """Iterate over the folder and all below it."""
+        """Iterate over the folder and all folders below it."""
         yield self
         for tree in self.below:
             yield from tree
@@ -523,8 +526,8 @@ async def list_folder(
 async def read_folder_tree(
     catalog: "AsyncCatalog", path: str, types: Sequence[str], depth: int
 ) -> tuple[FolderTree, ...]:
-    """Return the folders below a path, `depth` levels deep; otherwise as `list_folder`. One request
-    for each folder."""
+    """Return the folders below a path, `depth` levels deep; otherwise like `list_folder`. One
+    request for each folder."""
     trees: list[FolderTree] = []
     _, pages = await _first_pages(catalog, path, types, None)
     for _, first, source in pages:
@@ -555,8 +558,8 @@ _FirstPages: TypeAlias = list[tuple[str, EntryPage, EntrySource]]
 async def _first_pages(
     catalog: "AsyncCatalog", path: str, types: Sequence[str], limit: int | None
 ) -> tuple[str, _FirstPages]:
-    """Return the path of a folder, whose folders may be called as they are shown, and the types
-    that have entries there, each with its first page and the source of the others."""
+    """Return the path of a folder as the server knows it (see `folder_at`), and the types that have
+    entries there, each with its first page and the source of the other pages."""
     path = f"/{path.strip('/')}"
     kinds = types or tuple(await catalog.counts())
     pages = await _pages_at(catalog, path, kinds, limit, is_named=bool(types))
@@ -586,7 +589,7 @@ async def _pages_at(
 async def _walk(
     catalog: "AsyncCatalog", page: EntryPage, source: EntrySource, limit: int | None
 ) -> AsyncIterator[FolderEntry]:
-    """Yield the entries of a page and of those after it, at most `limit`."""
+    """Yield the entries of a page and of the following pages, at most `limit`."""
     start = count = 0
     while True:
         for entry in (*page.head, *page.entries):

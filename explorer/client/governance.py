@@ -19,7 +19,7 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 
 Governed = Literal["tag", "glossaryTerm", "glossaryNode", "domain", "dataProduct"]
-"""A type of entity that other entities are organized by."""
+"""A type of entity by which other entities are organized."""
 
 GOVERNED: Final[tuple[Governed, ...]] = get_args(Governed)
 
@@ -34,10 +34,10 @@ _SEVERAL_ODD: Final = re.compile(r"[^\w.-]+")
 def new_id(kind: Governed, name: str, parent: str | Urn | None = None) -> str:
     """Return the id for a new entity of this name.
 
-    For a tag it is the name itself; for a glossary term or group the id of the parent and the name,
-    joined by a dot, as DataHub's business glossary source does, which no dot of the name is taken
-    for; for others the name with hyphens
-    instead of spaces. If no usable character is left, it is a random UUID.
+    For a tag it is the name itself. For a glossary term or group it is the id of the parent and the
+    name, joined by a dot, as in DataHub's business glossary source; dots in the name are replaced,
+    so that they are not taken for the separator. For others it is the name with hyphens instead of
+    spaces. If no usable character is left, it is a random UUID.
     """
     if kind == "tag":
         return name
@@ -68,9 +68,9 @@ def new_aspects(
 async def find_namesake(
     catalog: SearchMethods, kind: Governed, name: str, renamed: Urn | None = None
 ) -> Urn | None:
-    """Return another entity than the one that is `renamed` that has this name already, of a type
-    whose names are not shared; `None` if there is none, or if one has the URN that a new entity
-    would get, which `new` refuses.
+    """Return an entity that already has the name, other than the one to be `renamed`; only for
+    types in which two entities of one name are likely a mistake. `None` if there is none, or if it
+    has the URN that the new entity would get, because `new` refuses that itself.
 
     Two requests.
     """
@@ -156,11 +156,11 @@ class GovernanceMethods(LabelMethods):
     ) -> Edit:
         """Move a glossary term or group to another group, or a domain to another domain.
 
-        With `None` it is moved to the top level. Everything below it moves with it. Use
-        `set_domain` to change the domain of a data product.
+        With `None` it is moved to the top level. Everything below it moves too. Use `set_domain` to
+        change the domain of a data product.
 
-        `instead_of` is the URN of the parent that the author saw, empty for none; otherwise as in
-        `rename`. Three requests, and one for each ancestor of the new parent.
+        `instead_of` is the URN of the parent that the author saw, empty for none; it is checked as
+        in `rename`. Three requests, and one for each ancestor of the new parent.
 
         Raises `NotFound` if there is no such entity or parent, `TextConflict` if the parent
         changed, `InvalidInput` for a parent of another type or below the entity.
@@ -177,11 +177,12 @@ class GovernanceMethods(LabelMethods):
         )
 
     async def move_contents(self, urn: str | Urn, *, dry_run: bool = False) -> MovedContents:
-        """Move what is directly in a glossary group or domain to the group or domain above it, or
-        to the top level, so that it can be found when that is deleted; soft-deleted entities too.
+        """Move the direct content of a glossary group or domain, including soft-deleted entities,
+        to the group or domain above it, or to the top level, so that it can still be found when the
+        group or domain is deleted.
 
-        With `dry_run` nothing is written. Returns nothing moved for other entities. Requests as for
-        `urns`, `aspect`, and `move` for each.
+        With `dry_run` nothing is written. For other entities nothing is moved. Requests as for
+        `urns` and `aspect`, and for `move` of each entity.
 
         Example: `cat.move_contents("urn:li:domain:finance", dry_run=True).urns`
         """

@@ -87,8 +87,8 @@ def open_incident(incident: Entity) -> OpenIncident | None:
 
 
 def assertion_rule(assertion: Entity) -> str:
-    """Return what an assertion checks, in one line: its description, else its name, else its
-    condition in words, else the beginning of its SQL."""
+    """Return the rule that an assertion checks, in one line: its description, else its name, else
+    its condition in words, else the beginning of its SQL."""
     info = assertion.raw("assertionInfo") or {}
     description = info.get("description")
     if isinstance(description, str) and description.strip():
@@ -149,7 +149,8 @@ _ASSERTS = "Asserts"
 _INCIDENT_ON = "IncidentOn"
 _RUNS = "assertionRunEvent"
 _AT_ONCE = 4
-# The most assertions read for an entity, and the most runs (the latest) for an assertion.
+# The maximum number of assertions read for an entity, and of runs (the latest) read for an
+# assertion.
 _MOST_ASSERTIONS = 100
 _MOST_RUNS = 50
 _LATEST = datetime.max.replace(tzinfo=UTC)
@@ -161,9 +162,9 @@ class HealthMethods(EntityMethods, TimeseriesMethods, LineageMethods):
     async def health(self, urn: str | Urn) -> Health:
         """Return the failing assertions and the active incidents of an entity.
 
-        No request if its type can have neither; else one, one more for each hundred assertions and
-        incidents, and one for each assertion not known to pass. At most 100 assertions are read,
-        and of each the latest 50 runs.
+        No request if its type can have neither; otherwise one, one more for each hundred assertions
+        and incidents, and one for each assertion that is not known to pass. At most 100 assertions
+        are read, and the latest 50 runs of each.
 
         Example: `[one.rule for one in cat.health(urn).failing]`
         """

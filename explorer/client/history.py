@@ -30,7 +30,7 @@ def versions_request(urn: Urn, name: str, newest: int, start: int, count: int) -
 
 
 def version_of(read: AspectRead) -> Version:
-    """Return an aspect that was read at one version as a `Version`."""
+    """Return an aspect that was read as a `Version`."""
     return Version(read.version, read.value, read.created, read.run_id)
 
 
@@ -74,7 +74,8 @@ class ColumnTexts:
         self._newer = version, texts
 
     def end(self) -> None:
-        """Record that there is no older version: all descriptions in the oldest are new in it."""
+        """Record that there is no older version: all descriptions in the oldest version count as
+        new."""
         if self._newer is not None:
             self._compare({})
             self._newer = None
@@ -112,15 +113,15 @@ class Authorship:
     )
 
     def is_incomplete(self, track: ColumnTexts) -> bool:
-        """Return whether a description in use was written in an older version than those read."""
+        """Return whether a present description was written in a version older than those read."""
         return any(
             counting is track and path not in track.changes
             for _, path, counting in self._counting()
         )
 
     def of_column(self, path: str) -> tuple[ColumnChange, ...]:
-        """Return all changes of one column, newest first, those of an edited description also under
-        the path that it was written for, if it is not the present one.
+        """Return all changes of one column, newest first. If its edited description was written
+        under an earlier path, the changes at that path are included.
 
         A change without a time comes after the next newer change of the same aspect.
         """
@@ -146,13 +147,13 @@ class Authorship:
         return {column: track.changes[path][0] for column, path, track in self._counting()}
 
     def _description_paths(self, column: str) -> tuple[str, ...]:
-        """Return the path of a column, and the one that its edited description was written for
-        before its type or case changed."""
+        """Return the path of a column, and the earlier path, if any, under which its edited
+        description was written before its type or case changed."""
         earlier = earlier_entries(self.edited.value, self.ingested.order)
         return (column, earlier[column]) if column in earlier else (column,)
 
     def _counting(self) -> Iterator[tuple[str, str, ColumnTexts]]:
-        """Yield each described column with the path and the aspect of the description in use."""
+        """Yield each described column with the path and the aspect of its present description."""
         earlier = earlier_entries(self.edited.value, self.ingested.order)
         for column in self.ingested.order or self.edited.order:
             places = ((column, self.edited), (earlier.get(column, ""), self.edited))
@@ -211,7 +212,7 @@ class HistoryMethods(CatalogMethods):
         """Yield all versions of an aspect, newest first, each once, even if it is written to
         meanwhile.
 
-        Costs the requests of `versions` for each page that is read.
+        Each page that is read costs the requests of `versions`.
 
         Example: `list(cat.every_version(urn, "schemaMetadata"))`
         """
@@ -286,7 +287,7 @@ class HistoryMethods(CatalogMethods):
         authorship = Authorship()
         tracks = (authorship.edited, authorship.ingested)
         sources = [self._walk_writes(target, track.aspect) for track in tracks]
-        # The latest version of both decides which description of a column is in use.
+        # The latest versions of both aspects decide which description of a column is shown.
         for track, source in zip(tracks, sources, strict=True):
             async for version in source:
                 track.read(version)
@@ -328,7 +329,7 @@ class HistoryMethods(CatalogMethods):
     async def _read_one_by_one(
         self, urn: Urn, aspect: str, newest: int, start: int, count: int
     ) -> Versions:
-        """Return versions as `_versions`, with one request for each number."""
+        """Return the versions that `_versions` would, with one request for each number."""
         aspect_reads: dict[int, AspectRead] = {}
         if newest == 0:
             aspect_reads[0] = await self._lookup(urn, aspect, 0)
@@ -359,7 +360,7 @@ class HistoryMethods(CatalogMethods):
         return Versions(urn, aspect, tuple(versions), start, counted, more, as_of)
 
     async def _read_previous(self, urn: Urn, aspect: str) -> dict[int, AspectRead]:
-        """Return the version before the latest by its number, and others read in finding it.
+        """Return the version before the latest, and others that were read to find it, by number.
 
         Empty if there is only the latest.
         """

@@ -60,7 +60,8 @@ class HttpTransport:
         carrier: httpx.AsyncBaseTransport | None = None,
         proxy: str | None = None,
     ) -> None:
-        """Raises `Misconfigured` if the proxy or the certificates cannot be used."""
+        """Choose the connections to use. Raises `Misconfigured` if the proxy or the certificates
+        cannot be used."""
         self._address = address
         self._proxy = proxy
         is_unix = address.startswith(UNIX)
@@ -81,7 +82,8 @@ class HttpTransport:
 
     @classmethod
     def in_process(cls, address: str, app: Any) -> "HttpTransport":
-        """Return a transport to an ASGI application in this process, as if it had an address."""
+        """Return a transport to an ASGI application in this process; `address` is the address that
+        the application sees."""
         return cls(address, carrier=httpx.ASGITransport(app))
 
     async def send(self, request: Request) -> Answer:
@@ -164,7 +166,7 @@ class HttpTransport:
         self, request: Request, timeouts: dict[str, float | None], *, encoding: str | None = None
     ) -> httpx.Request:
         body = request.body
-        # Bytes are a body already, whose type is among the headers.
+        # Bytes are already a body, whose type is in the headers.
         content = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
         headers = {"Accept-Encoding": encoding or self._encoding}
         headers |= _HEADERS | dict(request.headers)
@@ -217,9 +219,9 @@ def _tcp_transport(proxy: str | None, *, verify: bool) -> httpx.AsyncHTTPTranspo
 class UnixSocketTransport(httpx.AsyncBaseTransport):
     """Sends requests over the Unix socket at `path`, with the streams of asyncio.
 
-    It does what `httpx.AsyncHTTPTransport(uds=path)` does over anyio, which httpx cannot be told to
-    replace. With anyio's streams, cancelling a request at the moment in which its answer arrives
-    reports `InvalidStateError` to the event loop (anyio 4.16; the same fault at closing is
+    It replaces `httpx.AsyncHTTPTransport(uds=path)`, which always uses anyio. With anyio's streams,
+    cancelling a request at the moment in which its answer arrives reports `InvalidStateError` to
+    the event loop (anyio 4.16; the same fault at closing is
     https://github.com/agronholm/anyio/issues/1267).
     """
 
@@ -408,7 +410,7 @@ async def _body(answer: httpx.Response) -> bytes:
 async def _raw(answer: httpx.Response) -> AsyncGenerator[bytes, None]:
     # Not decompressed by httpx, which does not limit the decompressed size.
     if answer.is_stream_consumed:
-        # The content of a canned answer is already there.
+        # The content of a canned answer is already complete.
         yield answer.content
         return
     async for piece in answer.aiter_raw():

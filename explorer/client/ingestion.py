@@ -88,8 +88,8 @@ _ABSENT = -1
 class Stored(NamedTuple):
     """The stored aspects of an entity.
 
-    `versions` are the numbers for conditional writes, `None` if the server does not count versions.
-    `stamps` say who last wrote each aspect and when, if the server sends that.
+    `versions` are the version numbers for conditional writes, `None` if the server does not count
+    versions. `stamps` say who last wrote each aspect and when, if the server sends them.
     """
 
     exists: bool
@@ -185,7 +185,8 @@ _ROOM_BYTES = MAX_BODY_BYTES - 4096
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive changes and their wire form; `start` is the position of the first among all."""
+    """Consecutive changes and their wire form; `start` is the position of the first one among all
+    changes."""
 
     start: int
     proposals: tuple[Proposal, ...]
@@ -193,7 +194,7 @@ class Batch:
 
     @property
     def positions(self) -> range:
-        """The positions of the changes among all."""
+        """The positions of the batch's changes among all changes."""
         return range(self.start, self.start + len(self.proposals))
 
     @cached_property
@@ -202,8 +203,8 @@ class Batch:
         return frozenset(proposal.urn for proposal in self.proposals)
 
     def must_follow(self, other: "Batch") -> bool:
-        """Return whether this batch may only be sent after the other is stored, as they share an
-        entity."""
+        """Return whether this batch may only be sent after the other one is stored, because they
+        share an entity."""
         return not self.urns.isdisjoint(other.urns)
 
 
@@ -213,8 +214,8 @@ def cut(
     """Yield the changes in order, in batches of about `usual`.
 
     A batch grows to up to 200 to keep the changes of one entity together, and never exceeds the
-    size of one request; a single change above that size is a batch of its own. Reads ahead no
-    further than the batch that it yields.
+    size of one request; a single change above that size is a batch of its own. Reads only the
+    changes of the batch that it yields, and at most one more.
     """
     waiting: list[Proposal] = []
     wires: list[Mapping[str, Any] | orjson.Fragment] = []
@@ -276,8 +277,8 @@ class LoadInterrupted(Unreachable):
         return type(self), arguments, self.__dict__
 
 
-# Of several concurrent writers of one aspect one succeeds at each attempt, so all succeed in the
-# end; random pauses make repeated collisions unlikely.
+# At each attempt one of the concurrent writers of an aspect succeeds, so in the end all do; random
+# pauses make repeated collisions unlikely.
 _ATTEMPTS = 30
 _LONGEST_PAUSE_SECONDS = 0.2
 # Aspects that nearly every entity has, read to find out whether it exists: servers return the key
@@ -368,7 +369,7 @@ def aspect_value(
 
 
 _AT_ONCE = 2
-# How long a load waits for a server that is started again, and how often it looks.
+# How long a load waits for a server that is restarting, and the pause between attempts.
 _RESTART_SECONDS = 15.0
 _RESTART_PAUSE_SECONDS = 0.5
 _OF_ONE = (InvalidInput, NotFound, Conflict, ServerFault)
@@ -377,7 +378,8 @@ _OF_ONE = (InvalidInput, NotFound, Conflict, ServerFault)
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """The outcome of a batch: the positions of changes that were stored, and that may have been.
+    """The outcome of a batch: the positions of the changes that were stored, and of those that may
+    have been stored.
 
     `again` are refused changes that may succeed after all others are stored.
     """
@@ -409,7 +411,7 @@ class _Tally:
 
     @property
     def report(self) -> LoadReport:
-        """The report on the changes with a known outcome."""
+        """Return the report on the changes with a known outcome."""
         refused = tuple(sorted(self.refused, key=lambda one: one.position))
         return LoadReport(sum(map(len, self.stored)), refused)
 
@@ -440,11 +442,10 @@ class IngestionMethods(ConditionalWrites):
         others.
 
         One request for each 100 to 200 aspects, two at a time if they concern different entities;
-        the changes of one entity are stored in the order given. A server that is started again
-        meanwhile is waited for, up to 15 seconds. A batch that is refused is sent
-        again one by one. If the server failed during a batch, and so may have stored it, its
-        patches are not sent again but reported as refused. The iterable is read as the batches are
-        sent.
+        the changes of one entity are stored in the order given. If the server is restarted
+        meanwhile, waits for it up to 15 seconds. A batch that is refused is sent again one by one.
+        If the server failed during a batch, and so may have stored it, its patches are not sent
+        again but reported as refused. The iterable is read as the batches are sent.
 
         Raises only errors that concern all changes: `LoadInterrupted` (an `Unreachable`) if the
         server stopped answering, which says what was written; `NotSignedIn`, `Forbidden`.
@@ -514,8 +515,8 @@ class IngestionMethods(ConditionalWrites):
         return await self._load_singly(batch, fault)
 
     async def _send_batch(self, batch: Batch, *, has_answered: bool) -> None:
-        """Send a batch. A server that answered before and refuses connections now may be about to
-        be started again, and is waited for."""
+        """Send a batch. If the server answered before but now refuses connections, wait for it,
+        because it may be restarting."""
         request = ingest_batch_request(batch)
         end = time.monotonic() + _RESTART_SECONDS * has_answered
         while True:
@@ -557,7 +558,8 @@ class IngestionMethods(ConditionalWrites):
                 # A patch of the same aspect starts from what was just written.
                 rewritten.add(place)
         if len(batch.proposals) > 1 and not refused:
-            # Only the batch was refused: if the server has no batches, none is sent again.
+            # Every change succeeded alone, so the server may not support batches; if so, no more
+            # are sent.
             try:
                 self._in_batches = (await self.abilities()).batch_writes
             except Unreachable as error:

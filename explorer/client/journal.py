@@ -55,13 +55,13 @@ def one_save(
     proposed_by: str = "",
     approved_by: str = "",
 ) -> Iterator[str]:
-    """Record all edits made inside the context as one save, which is undone as a whole. Yields its
-    id.
+    """A context whose edits are recorded as one save, which is undone as a whole. Yields the id of
+    the save.
 
-    `save_id` continues an earlier save. Inside another save this one becomes part of it, and what
-    is not given is as for that. `undoes` are the ids of the entries that the edits undo. For
-    reviewed edits, `changeset` is the id of their changeset, and `proposed_by` and `approved_by`
-    are the people.
+    `save_id` continues an earlier save. Inside another `one_save` the edits become part of that
+    save, and missing arguments are taken from it. `undoes` are the ids of the entries that the
+    edits undo. For reviewed edits, `changeset` is the id of their changeset, and `proposed_by` and
+    `approved_by` are the people.
     """
     outer = _SAVING.get() or _Saving(save_id or _new_id())
     saving = _Saving(
@@ -89,12 +89,13 @@ def run_name() -> str:
     people = (saving.proposed_by, saving.approved_by)
     proposer, approver = (Urn.label(person) or "somebody" for person in people)
     name = f"changeset {saving.changeset}, proposed by {proposer}, approved by {approver}"
-    # A file of proposals may hold anything, and a run's name is one line.
+    # A proposals file may contain any text, but a run's name must be one line.
     return "".join(char if char.isprintable() else " " for char in name)[:_LONGEST_RUN]
 
 
 def save_in_progress() -> str:
-    """Return the id of the save that edits made now are part of; empty if each is its own."""
+    """Return the id of the save that edits made now belong to; empty if each edit is its own
+    save."""
     saving = _SAVING.get()
     return saving.id if saving is not None else ""
 
@@ -345,7 +346,7 @@ def last_save(
     """Return the last save on a catalog that is not undone, or `None`; with `session` the last that
     this process made.
 
-    Entries of it that are undone are left out. An undo or a redo does not count as a save.
+    Its entries that are already undone are left out. An undo or a redo does not count as a save.
     """
     undone = undone_in(entries)
     for save in reversed(saves_of(entry for entry in entries if entry.made_on.is_same(here))):
@@ -358,8 +359,8 @@ def last_save(
 
 
 def not_offered(entries: Iterable[JournalEntry], here: KnownCatalog) -> str:
-    """Return what to add where a catalog has nothing left to undo: why saves made at its address
-    are not offered. Empty if there are none."""
+    """Return a sentence to add when a catalog has nothing left to undo: why saves made at its
+    address cannot be undone on it. Empty if there are no such saves."""
     if any(not entry.made_on.is_same(here) and entry.made_on.was_at(here) for entry in entries):
         return "; what was saved at this address before is of another catalog"
     return ""
@@ -371,7 +372,7 @@ def last_undo(
     """Return the last undo on a catalog that was not redone, or `None`; with `session` only saves
     that this process made count.
 
-    Also `None` if something else was saved since.
+    Also `None` if another save was made since.
     """
     undone, entries_by_id = undone_in(entries), {entry.id: entry for entry in entries}
     for save in reversed(saves_of(entry for entry in entries if entry.made_on.is_same(here))):
@@ -408,11 +409,11 @@ def standing_part(save: JournalSave, undone: Mapping[str, tuple[str, ...]]) -> J
 
 
 def _join(first: Edit, then: Edit) -> Edit:
-    """Merge two edits of one value into one."""
+    """Return the edit that combines two successive edits of one value."""
     parts = (first.before, first.after, then.before, then.after)
     if not all(isinstance(part, tuple) for part in parts):
         return replace(then, before=first.before)
-    # Other people may have added or removed labels between the two.
+    # Other people may have added or removed labels between the two edits.
     added: dict[str, None] = {}
     removed: dict[str, None] = {}
     for edit in (first, then):

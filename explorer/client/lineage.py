@@ -101,8 +101,8 @@ def lineage_names(
 ) -> tuple[tuple[Direction, tuple[str, ...]], ...]:
     """Return the relationships that continue the lineage of an entity of some type.
 
-    OUTGOING are those that the entity declares, INCOMING those that are declared to it. Names are
-    sorted; a direction without any is left out.
+    OUTGOING are those that the entity declares, INCOMING those that other entities declare to it.
+    Names are sorted; a direction without names is left out.
     """
     # A declared relationship leads upstream, unless the registry says that its source is upstream;
     # an incoming one the other way round.
@@ -132,9 +132,9 @@ def carries_lineage(
 ) -> bool:
     """Return whether a relationship carries lineage between two entity types.
 
-    `declaring` is the type of the entity that declares it, `target` that of the other. For a
-    relationship that is lineage only to some types, a target type that the registry does not
-    mention counts as one of them.
+    `declaring` is the type of the entity that declares the relationship, `target` the type of the
+    other entity. If a relationship is lineage only for some target types, a type that the registry
+    does not know counts as one of them.
     """
     relationships = [edge for edge in _find_relationships(registry, declaring) if edge.name == name]
     flowing = [
@@ -183,8 +183,8 @@ def parse_relationships(
 ) -> Edges:
     """Parse a page of relationships.
 
-    If the server does not name them, they get the name that was requested, or no name if several
-    were. Entities without a valid URN are in `unreadable`.
+    If the server does not name them, they get the requested name, or no name if several were
+    requested. Entities without a valid URN are in `unreadable`.
     """
     answer = as_object(body, "relationships")
     name = types[0] if len(types) == 1 else ""
@@ -274,12 +274,13 @@ class LineageBuilder:
         if place == len(self.degrees):
             self.degrees.append(degree)
         elif degree < self.degrees[place]:
-            # It was reached on a longer path before.
+            # The entity was reached before, on a longer path.
             self.degrees[place] = degree
         return place
 
     def join(self, near: str, far: str, relationship: str) -> None:
-        """Add the edge from a reached entity to the next one; both must have been added."""
+        """Add the edge from an entity (`near`) to the next one (`far`); both must have been
+        added."""
         near_index, far_index = self.places[near], self.places[far]
         ends = (far_index, near_index) if self.direction == "UPSTREAM" else (near_index, far_index)
         self.edges[*ends, relationship] = None
@@ -489,8 +490,8 @@ class LineageMethods(CatalogMethods):
         start: int = 0,
         count: int = _EVERYTHING,
     ) -> Edges:
-        """Return relationships of an entity: OUTGOING those it declares, INCOMING those declared to
-        it.
+        """Return relationships of an entity: OUTGOING are those that it declares, INCOMING those
+        that other entities declare to it.
 
         Only the given relationship types, or all that the model allows. Returns `count` of them
         from position `start`, in the server's order; most servers return at most 10,000. One
@@ -628,14 +629,15 @@ class LineageMethods(CatalogMethods):
         edges = [edge for part in parts for edge in part.edges]
         total = sum(part.total for part in parts)
         as_of = _oldest(*(part.as_of for part in parts))
-        # They have no position among the edges, so they are returned with the last page.
+        # Unreadable entities have no position among the edges, so they are returned with the last
+        # page.
         unreadable = [text for part in parts for text in part.unreadable] if end >= total else ()
         return Edges(direction, total, tuple(edges[start:end]), start, as_of, tuple(unreadable))
 
     async def _first_relationships(
         self, source: Urn, direction: Direction, names: Sequence[str], count: int
     ) -> Edges:
-        """Return the first `count` edges, read page by page."""
+        """Return the first `count` relationships, read page by page."""
         relationship_page = await self._relationship_page(
             source, direction, names, 0, min(count, _EVERYTHING)
         )
@@ -700,8 +702,8 @@ class LineageMethods(CatalogMethods):
         return builder.build(walk.hops, "graphql", marked=self._lineage_marks, truncated=truncated)
 
     async def _first_lineage_page(self, walk: _LineageWalk) -> LineagePage:
-        """Return the first page, and record whether the server can say what exists and is
-        removed."""
+        """Return the first page, and record whether the server reports which entities exist and
+        which are soft-deleted."""
         try:
             return await self._lineage_page(walk, None)
         except InvalidInput:
@@ -756,7 +758,8 @@ class LineageMethods(CatalogMethods):
     async def _lineage_further(
         self, urn: Urn, walk: _LineageWalk, found: LineageBuilder
     ) -> list[Edge] | None:
-        """Return the edges that continue the lineage of an entity; `None` if the time is over."""
+        """Return the edges that continue the lineage of an entity; `None` if the time limit is
+        reached."""
         further: list[Edge] = []
         leading = lineage_names(self.registry, urn.entity_type, walk.direction)
         for direction, names in leading:

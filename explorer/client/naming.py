@@ -1,4 +1,4 @@
-"""Entities given by name to the methods that are about one."""
+"""Letting methods accept the name of an entity in place of its URN."""
 
 import inspect
 from collections.abc import AsyncGenerator, Callable
@@ -9,8 +9,8 @@ _ClassT = TypeVar("_ClassT")
 
 
 def takes_names(cls: type[_ClassT]) -> type[_ClassT]:
-    """Have the asynchronous methods of a class whose first argument is `urn` take the name of an
-    entity too, which its method `urn_of` finds."""
+    """A class decorator: public asynchronous methods whose first argument is `urn` also accept the
+    name of an entity, which the method `urn_of` of the class resolves."""
     for name, method in inspect.getmembers(cls, inspect.isfunction):
         if name.startswith("_") or inspect.unwrap(method).__code__.co_varnames[1:2] != ("urn",):
             continue

@@ -34,10 +34,10 @@ WINDOW = 10_000
 class Portion(Generic[_T_co]):
     """The items of one answer.
 
-    `count` is the number of its entries, including those that could not be parsed, and `total` that
-    of the whole result. `last` is true if nothing follows; `cut` is the reason why the rest cannot
-    be read; `standing` is true if the server sent the same cursor as before; `repeats` is true if
-    some items may have been returned already.
+    `count` is the number of entries in the answer, including those that could not be parsed, and
+    `total` the number in the whole result. `last` is true if nothing follows; `cut` is the reason
+    why the rest cannot be read; `standing` is true if the server sent the same cursor as before;
+    `repeats` is true if some items may have been returned already.
     """
 
     items: tuple[_T_co, ...]
@@ -61,7 +61,7 @@ class ByStart(Generic[_T]):
     """Pages by offset.
 
     `ask` gets the offset and a count; it returns the portion and the offset of the next one, which
-    depends on what the server really returned.
+    depends on the number of entries that the server returned.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class ByStart(Generic[_T]):
         self._at = 0
 
     async def next(self) -> Portion[_T]:
-        """Return the next portion. Search engines refuse offsets above 10,000, which ends it with
-        `cut`."""
+        """Return the next portion. If the server refuses an offset above 10,000, as search engines
+        do, the portion is empty and `cut` says why."""
         within = self._at < WINDOW
         count = min(self._size, WINDOW - self._at) if within else self._size
         try:
@@ -111,7 +111,7 @@ class FirstThatWorks(Generic[_T]):
     """The first of several sources of pages that the server supports, chosen with the first
     portion.
 
-    `has` records, by the names of the sources, which of them the server supports.
+    `has` records, by the name of each source, whether the server supports it.
     """
 
     def __init__(
@@ -143,14 +143,16 @@ class FirstThatWorks(Generic[_T]):
     def _choose(
         self, walk: Walk[_T], portion: Portion[_T], learned: dict[str, bool]
     ) -> Portion[_T]:
-        # Recorded only after one worked: until then the others may have refused the request itself.
+        # Recorded only after a source worked: before that, the others may have refused the request
+        # itself.
         self._has.update(learned)
         self._chosen = walk
         return portion
 
 
 class RankedPages(Generic[_T]):
-    """Ranked results as far as the server supports offsets, then the rest from another source."""
+    """Ranked results as far as the server supports offsets, then the remaining ones from another
+    source."""
 
     def __init__(self, first: Walk[_T], rest: Walk[_T]) -> None:
         self._first = first
@@ -186,9 +188,9 @@ _MOST_WITHOUT_NEWS = 3
 class Pager(Generic[_T]):
     """All items of a result, one by one (`async for`) or page by page (`page()`).
 
-    The first request is sent for the first item; from then on one page is fetched ahead, which is
-    cancelled when the iteration is left. After an error, or after it was left, an iteration
-    continues where it was, first with the rest of the current page.
+    The first request is sent for the first item; from then on one page is fetched ahead; leaving
+    the iteration cancels that request. After an error, or after it was left, an iteration continues
+    at the same position, first with the rest of the current page.
 
     `total`           the total that the server last sent; `None` before the first page
     `returned_count`  the number of items returned
@@ -260,7 +262,7 @@ class Pager(Generic[_T]):
         await self.aclose()
 
     async def page(self) -> tuple[_T, ...]:
-        """Return the next page; empty after the last. Usually its request was sent ahead."""
+        """Return the next page; empty after the last. Usually it was already requested ahead."""
         await self._fill()
         page = tuple(self._ready)
         self._ready.clear()
@@ -351,7 +353,7 @@ class Pager(Generic[_T]):
         self.total = portion.total
 
     def _finish(self, portion: Portion[_T], fresh: list[_T]) -> None:
-        """Record whether that was the last portion, and why the result is incomplete."""
+        """Record whether the portion was the last one, and why the result is incomplete."""
         if portion.cut is not None:
             self.truncated = self.total is None or self._read_count < self.total
             self._cut = portion.cut if self.truncated else None
@@ -377,7 +379,7 @@ _KEPT = 1_000
 
 
 class PagesAt(Generic[_T]):
-    """The items of a pager by position. They are read in order, and all but the last forgotten."""
+    """The items of a pager by position. They are read in order, and only the last ones are kept."""
 
     def __init__(self, pager: Pager[_T]) -> None:
         self._pager = pager
@@ -461,7 +463,7 @@ class Pages(Generic[_T]):
         self.close()
 
     def page(self) -> tuple[_T, ...]:
-        """Return the next page; empty after the last. Usually its request was sent ahead."""
+        """Return the next page; empty after the last. Usually it was already requested ahead."""
         if not self._ready:
             self._fill()
         page = tuple(self._ready)

@@ -43,7 +43,7 @@ What = Literal[
     "entity",
 ]
 Held = str | tuple[str, ...] | dict[str, Any] | None
-"""The value that an edit replaces or writes; `Edit` says which shape belongs to which kind."""
+"""The value that an edit replaces or writes; `Edit` describes its form for each kind of edit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +110,11 @@ class HitColumn:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One entity found by a search; in a search of columns one `column`.
+    """One entity found by a search; in a search of columns, one column (`column`).
 
     `reason` explains its rank, `use` is the part of the score that comes from how much the entity
-    is used, and `lacks` are words of the search that it does not have, if the server sends them; it
-    has none of them if it was found `by_meaning`.
+    is used, and `lacks` are the words of the search that it does not have, if the server sends
+    them. An entity found `by_meaning` lacks all words.
     """
 
     urn: Urn
@@ -128,7 +128,7 @@ class Hit:
 
     @property
     def entity_urn(self) -> Urn:
-        """The entity to open: of a column its table."""
+        """The URN of the entity to open; for a column that of its table."""
         return self.urn if self.column is None else self.column.table
 
 
@@ -149,9 +149,8 @@ class FacetValue:
 class Facet:
     """A field to filter a result by, with its values, most frequent first.
 
-    `name` is the field, as filters name it; `label` is what people read, such as `Sub Type` for
-    `typeNames`.
-    `has_more` is true if the server left out further values.
+    `name` is the field, as filters name it; `label` is the name for people, such as `Sub Type` for
+    `typeNames`. `has_more` is true if the server left out further values.
     """
 
     name: str
@@ -184,9 +183,9 @@ class SearchPage:
     page. `as_of` is when the answer was stored, if it comes from the cache, else `None`.
     `corrected` is the text that was searched instead, if a word of `text` occurs nowhere;
     `suggested` is another text that the server suggests but did not search. `complete` is the
-    number of hits that have all `words` of the search, if others follow that have most of them, or
-    with `by_meaning` mean something alike. `tables` is set in a search of columns: how many tables
-    were looked through, the best ones, and how many the search finds.
+    number of hits that have all `words` of the search, if they are followed by hits that have most
+    of them, or with `by_meaning` by hits of similar meaning. `tables` is set in a search of
+    columns: the number of tables that were looked through, best first, and the number that match.
     """
 
     text: str
@@ -210,8 +209,8 @@ class SearchPage:
         return iter(self.hits)
 
     def only_complete(self) -> "SearchPage":
-        """Return the page without hits that have only most of the words: what is chosen from, or
-        changed as a whole, has all of them."""
+        """Return the page without hits that lack words of the search. Used where one result is
+        chosen or all are changed."""
         if self.complete is None:
             return self
         hits = self.hits[: max(self.complete - self.start, 0)]
@@ -232,8 +231,8 @@ class SearchPage:
 class Folder:
     """A folder below a browse path; `count` is the number of entities in and below it.
 
-    `name` is what paths have. If that is the URN of an entity that the folder stands for, such as a
-    container, `label` is the entity's name; it is empty for other folders.
+    `name` is the folder's name in paths. If it is the URN of an entity that the folder stands for,
+    such as a container, `label` is the entity's name; it is empty for other folders.
     """
 
     name: str
@@ -242,7 +241,7 @@ class Folder:
 
     @property
     def title(self) -> str:
-        """The name that is shown."""
+        """The display name: the label if there is one."""
         return self.label or self.name
 
 
@@ -296,7 +295,7 @@ class BrowsePage:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A name that completes what was typed.
+    """A name that completes a typed text.
 
     `urn` is the entity of that name, if the server sends it.
     """
@@ -313,9 +312,9 @@ class ChangeEvent:
 
     `kind` is the change type (`UPSERT`, `DELETE`, …), `offset` the position in the change log, `at`
     when the change was stored (UTC). `value` is the new value and `previous` the one it replaced,
-    as JSON; both are `None` if there was none, or if values were not requested. `run` is the id of
-    the ingestion run that it came from, empty if it came from none. Deleting an entity is recorded
-    as a DELETE of its key aspect.
+    as JSON; each is `None` if there is none, or if values were not requested. `run` is the id of
+    the ingestion run that wrote it, empty if none did. Deleting an entity is recorded as a DELETE
+    of its key aspect.
     """
 
     offset: int
@@ -357,9 +356,9 @@ class ChangePage:
 class FailingAssertion:
     """An assertion whose latest completed run failed, or ended in an error (`is_error`).
 
-    `rule` says what it asserts, `actual` what the run found instead, if recorded. `since` is the
-    first failed run after the last one that passed, `last` the latest run. `since_or_earlier` is
-    true if it may have failed even before the oldest run that was read.
+    `rule` is the asserted rule in words, `actual` the value found instead, if recorded. `since` is
+    the first failed run after the last one that passed, `last` the latest run. `since_or_earlier`
+    is true if it may have failed even before the oldest run that was read.
     """
 
     urn: Urn
@@ -400,11 +399,11 @@ class Health:
 
     @property
     def is_sound(self) -> bool:
-        """Whether there is no failing assertion and no active incident."""
+        """Whether the entity has no failing assertion and no active incident."""
         return not (self.failing or self.incidents)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return a summary in words, without names and times: `1 of 3 assertions fails`."""
+        """Return a summary as sentences, without names and times: `1 of 3 assertions fails`."""
         sentences = []
         if self.failing:
             failing, of = len(self.failing), self.assertions
@@ -511,7 +510,8 @@ class ColumnChange:
     """A change of a column's description, by ingestion or by people.
 
     `version` is the number of the version that made the change. `before` is `None` if the column
-    had no description or the server keeps no older version, `after` if it has none any more.
+    had no description or the server keeps no older version, `after` is `None` if the description
+    was removed.
     """
 
     path: str
@@ -532,8 +532,9 @@ class ServerInfo:
 
     `entities` is the number of entities it holds, if it says so. `user` is the URN that edits of
     the local catalog are attributed to; empty for other servers. `meaning` says whether searches
-    find by meaning: not yet while texts are read, and not at all if the language model failed;
-    `texts_read` and `texts_unread` are how many texts were read and may have to be.
+    find by meaning: not yet while texts are being read, and not at all if the language model
+    failed; `texts_read` is the number of texts read, `texts_unread` about how many are still to be
+    read.
     """
 
     address: str
@@ -609,8 +610,8 @@ def usage_windows(
 ) -> tuple[DatasetUsageStatistics, ...]:
     """Return the windows of usage that can be added up, in order.
 
-    What several sources counted in one window is added; where windows of different lengths overlap,
-    one kind is kept: days if there are any.
+    Counts of several sources in one window are added. Where windows of different lengths overlap,
+    only one length is kept: days, if there are any.
     """
     parts_by_span: dict[tuple[int, int], list[DatasetUsageStatistics]] = {}
     for point in separate_windows(points, lambda point: point.span):
@@ -715,7 +716,7 @@ class Reached:
 class LineageEdge:
     """A lineage edge: data flows from `upstream` to `downstream`.
 
-    `relationship` is the name of the relationship that says so, empty if unknown.
+    `relationship` is the name of the relationship behind the edge, empty if unknown.
     """
 
     upstream: str
@@ -852,7 +853,8 @@ class Lineage:
 class Undescribed(msgspec.Struct, frozen=True, rename="camel"):
     """A column without a description, or a table if `column` is `None`.
 
-    `used` is a number of uses; `used_of` says what they are uses of: `column`, `table` or `none`.
+    `used` is a number of uses; `used_of` says whether it counts uses of the `column` or of the
+    `table`, or is unknown (`none`).
     """
 
     urn: str
@@ -879,10 +881,10 @@ class UndescribedPage(msgspec.Struct, frozen=True):
 
 
 class DescribedCount(msgspec.Struct, frozen=True):
-    """How many of `total` have a description (`documented`).
+    """How many of `total` tables or columns have a description (`documented`).
 
-    `edited` counts those described by people, `ingested` those described by ingestion; some are in
-    both.
+    `edited` counts those described by people, `ingested` those described by ingestion; some are
+    counted in both.
     """
 
     total: int
@@ -910,7 +912,7 @@ class DescribedCounts(msgspec.Struct, frozen=True):
 
 
 class DescribedSeries(msgspec.Struct, frozen=True):
-    """How many of `total` had a description, with one number for each day."""
+    """How many of `total` tables or columns had a description, with one number for each day."""
 
     total: tuple[int, ...]
     documented: tuple[int, ...]
@@ -963,10 +965,11 @@ class LoadReport:
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """What rolling back a run did, or would do.
+    """The effect of rolling back a run, done or planned.
 
-    `aspects` is the number of aspects set back, `entities` the number of entities deleted with all
-    their aspects, `changed_since` the number of those that others have written to since.
+    `aspects` is the number of aspects reset to their earlier value, `entities` the number of
+    entities deleted with all their aspects, `changed_since` the number of those entities that
+    others have written to since.
     """
 
     aspects: int
@@ -988,7 +991,8 @@ class Run:
 class StatusChange:
     """Whether an entity was soft-deleted before, and whether it is now.
 
-    In a dry run `removed` is what it would become. `is_changed` is true if something changed.
+    In a dry run `removed` is the state that would result. `is_changed` is true if the state
+    changed.
     """
 
     urn: Urn
@@ -1008,8 +1012,8 @@ class EntityReference:
 
 @dataclass(frozen=True, slots=True)
 class MovedContents:
-    """What was moved out of a glossary group or domain, and to which one; `above` is `None` for the
-    top level."""
+    """The entities moved out of a glossary group or domain, and the one they were moved to; `above`
+    is `None` for the top level."""
 
     urns: tuple[Urn, ...]
     above: Urn | None = None
@@ -1107,7 +1111,7 @@ class _Comparison:
     def _alike(
         self, before: list[Any], after: list[Any], path: tuple[str, ...], array: str
     ) -> Iterable[ValueChange]:
-        """Compare elements with the same identity, or without one.
+        """Compare elements of an array that have the same identity, or none.
 
         Elements present on both sides are left out; the others are paired in order as changed, as
         long as there are some on both sides.

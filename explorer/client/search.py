@@ -78,10 +78,12 @@ def filter_from(condition: Filter | str | None, registry: Registry) -> Filter:
 
 
 def query_from(text: str, filter: Filter | str | None, registry: Registry) -> tuple[str, Filter]:
-    """Return the words of the text of a search, and the filter with the conditions in it.
+    """Split the text of a search: return its words, and the filter combined with the conditions in
+    the text.
 
-    A text that is no query, such as one with an unknown field, is returned as it is. Raises
-    `InvalidInput` for a filter that cannot be parsed, and for a text that is not a string.
+    A text that is not a valid query, such as one with an unknown field, is returned unchanged as
+    words. Raises `InvalidInput` for a filter that cannot be parsed, and for a text that is not a
+    string.
     """
     if not isinstance(text, str):
         raise InvalidInput(f"search takes a text, not {text!r}; '*' or '' finds everything")
@@ -122,8 +124,9 @@ def entity_types_from(
 ) -> tuple[str, ...]:
     """Return entity types without duplicates; an empty tuple means all types.
 
-    Types of the registry may be given in words too, as `people`; other names are left as they are,
-    because the server may know them. Raises `InvalidInput` for an empty name and for a subtype.
+    Types of the registry may also be given in words, such as `people`; unknown names are kept
+    unchanged, because the server may know them. Raises `InvalidInput` for an empty name and for a
+    subtype.
     """
     names: tuple[str, ...] = ("",)
     if isinstance(types, str):
@@ -319,7 +322,7 @@ def _hits(
 
 
 def _hit(entry: Any, beside: tuple[Match, ...]) -> Hit | str:
-    """Return a hit, or the text in place of its URN if that is not a URN."""
+    """Return a hit, or, if its URN cannot be parsed, the text in its place."""
     match entry:
         case str():
             urn = _urn(entry, "search (a hit)")
@@ -399,8 +402,8 @@ def _facets(metadata: Json) -> tuple[Facet, ...]:
 
 
 def _with_distinct_labels(facets: Iterable[Facet]) -> tuple[Facet, ...]:
-    """Return the facets; where several that have values share a label, all but the first of them
-    have the name of the field behind it: `Environment` and `Environment (env)`."""
+    """Return the facets with distinct labels: if several facets with values share a label, the
+    field name is added to all but the first: `Environment` and `Environment (env)`."""
     distinct_facets, labels = [], set()
     for facet in facets:
         label = facet.label.casefold()
@@ -644,9 +647,9 @@ class FilterMethods(EntityMethods):
     async def _adapt_filter(self, conditions: Filter) -> Filter:
         """Return the filter in a form that the server understands.
 
-        For a server without names in filters, each name is replaced by the URNs of the entities of
-        that name: two requests for each name, cached for a minute. For a server without the field
-        `documented`, the condition is made one on `description`.
+        If the server does not support names in filters, each name is replaced by the URNs of the
+        entities with that name: two requests for each name, cached for a minute. If it lacks the
+        field `documented`, the condition is replaced by one on `description`.
         """
         if not any(
             criterion.names or criterion.field == DOCUMENTED
@@ -688,7 +691,7 @@ class FilterMethods(EntityMethods):
         return replace(criterion, values=tuple(dict.fromkeys((*criterion.values, *urns))), names=())
 
     async def _find_urns(self, name: str, types: Sequence[str]) -> tuple[str, ...]:
-        """Return the URNs of the entities of some types that have a name.
+        """Return the URNs of the entities of these types that have a name.
 
         People and groups are found by words of their names, all others by their whole name.
         """
@@ -735,7 +738,7 @@ def _name_words(text: str) -> frozenset[str]:
 
 
 class _Urns:
-    """An iteration over the URNs of the hits of another."""
+    """A source of pages with the URNs of the hits of another source."""
 
     def __init__(self, hits: Walk[Hit]) -> None:
         self._hits = hits
@@ -768,12 +771,12 @@ _ENTRIES = 500
 
 
 MOST_COMPARED = 50
-"""How many of the entities that a search for a name finds are compared with it."""
+"""The maximum number of search results that are compared with a name."""
 _MOST_TOLD = 10
 
 
 class SeveralNamed(InvalidInput):
-    """Several entities have a name: `urns`."""
+    """Several entities (`urns`) have the same name."""
 
     def __init__(self, message: str, urns: list[Urn]) -> None:
         super().__init__(message)
@@ -781,9 +784,9 @@ class SeveralNamed(InvalidInput):
 
 
 def only_named(name: str, types: Sequence[str], names: Mapping[Urn, str]) -> Urn:
-    """Return the entity with a name, among some with their names. Case and spaces around the name
-    are ignored if no name matches exactly. A dataset without such a name is found by the end of its
-    full name, after a dot: `sales.orders` stands for `shop.sales.orders`.
+    """Return the one entity in `names` that has the name. If no name matches exactly, case and
+    surrounding spaces are ignored; then datasets are matched by the end of their full name after a
+    dot: `sales.orders` matches `shop.sales.orders`.
 
     Raises `NotFound` if no entity has the name, `SeveralNamed` with the candidates if several do.
     `types` are the entity types that were asked for, for the message.
@@ -820,8 +823,8 @@ def only_named(name: str, types: Sequence[str], names: Mapping[Urn, str]) -> Urn
 
 
 async def folder_labels(catalog: EntityMethods, names: Iterable[str]) -> dict[str, str]:
-    """Return the names of the entities that folders stand for, by the names of the folders. One
-    request for each 150 such folders."""
+    """Return the names of the entities that folders stand for, by folder name. One request for each
+    150 such folders."""
     urns = {name: urn for name in names if isinstance(urn := _urn(name, "browse"), Urn)}
     entities = await catalog.summaries(urns.values()) if urns else {}
     return {name: entities[urn].name for name, urn in urns.items() if urn in entities}
@@ -852,8 +855,8 @@ class SearchMethods(FilterMethods):
         Hits come best match first, or in the order of `sort`. All entity types are searched unless
         `entity` names some. `filter` and `sort` accept text in the query language
         (`explorer.query`), and conditions in `text`, as in `orders platform:snowflake`, are part of
-        the filter; a text that is no such query is searched for as it is. Where few entities have
-        all words, and where a question is asked, those that have most follow
+        the filter; a text that is no such query is searched for as it is. If few entities have all
+        words, or if the text is a question, entities that have most words follow
         (`SearchPage.complete`, `Hit.lacks`). Soft-deleted entities are left out unless the filter
         has a condition on `removed`. One request; a second if nothing matches and the server
         suggests another spelling. Beyond the first 10,000 results, those before the page are read
@@ -897,8 +900,8 @@ class SearchMethods(FilterMethods):
     ) -> tuple[Facet, ...]:
         """Return the facets of a search: the values of each field with the number of entities.
 
-        Without `names` all facets that the server counts are returned; with `names` those of them
-        that it counts, in that order. One request.
+        Without `names` all facets that the server counts are returned; with `names` only these, in
+        that order, as far as the server counts them. One request.
 
         Example: `cat.facets("orders", entity="dataset")`
         """
@@ -911,8 +914,8 @@ class SearchMethods(FilterMethods):
     async def counts(self, entities: Sequence[str] | None = None) -> dict[str, int]:
         """Return the number of entities of each type, without soft-deleted ones.
 
-        With `entities` those types, in that order; without it all types that have entities, most
-        frequent first. One request, or one for each type if the server cannot count several at
+        With `entities` only these types, in that order; without it all types that have entities,
+        most frequent first. One request, or one for each type if the server cannot count several at
         once.
 
         Example: `cat.counts(["dataset", "chart"])`
@@ -943,7 +946,7 @@ class SearchMethods(FilterMethods):
         """Return a page of the folder at a browse path: its folders first, then its entities.
 
         An unknown path gives an empty page. One request, and one for each 150 folders that stand
-        for an entity, whose names are read.
+        for an entity, to read their names.
         """
         request = browse_request(path, entity, start, count)
         reply = await self._connection.ask(request)
@@ -968,8 +971,8 @@ class SearchMethods(FilterMethods):
         return parse_browse_paths(await self._connection.send(request))
 
     async def urn_of(self, name: str | Urn, *types: str) -> Urn:
-        """Return the URN of the entity with a name, of any entity type or of some; a URN is
-        returned unchanged.
+        """Return the URN of the entity with a name, of any entity type or of the given types; a URN
+        is returned unchanged.
 
         Two requests, none for a URN. Raises `NotFound` if no entity has the name, and
         `InvalidInput` if several do, with their URNs, or if the name is empty.
@@ -985,8 +988,8 @@ class SearchMethods(FilterMethods):
         return only_named(name, types, {urn: entity.name for urn, entity in entities.items()})
 
     async def other_spelling(self, urn: str | Urn) -> Urn | None:
-        """Return the entity whose URN differs from another one in case alone, as that of `l.hub`
-        from that of `L.HUB`; None if there is none. One request.
+        """Return the URN of a stored entity that differs from the given URN only in case, such as
+        `l.hub` and `L.HUB`; None if there is none. One request.
 
         Example: `cat.other_spelling("urn:li:tag:pii")`
         """
@@ -1038,8 +1041,8 @@ class SearchMethods(FilterMethods):
     ) -> Pager[Urn]:
         """Return an iterator over the URNs of all entities of some types, or of all types.
 
-        Only those that match the filter, in the server's order; `include_removed` adds soft-deleted
-        ones. One request for each page.
+        Only entities that match the filter are returned, in the server's order; `include_removed`
+        adds soft-deleted ones. One request for each page.
 
         Example: `list(cat.urns("dataset", filter="NOT owners:*"))`
         """
@@ -1182,7 +1185,8 @@ class SearchMethods(FilterMethods):
         return parse_search(reply.body, query.text, reply.as_of)
 
     async def _far_page(self, query: SearchParameters, start: int, count: int) -> SearchPage:
-        """Return a page that ends beyond the results that servers page through by position."""
+        """Return a page that ends beyond the number of results that servers page through by
+        position."""
         page = await self._search_page(query, 0, 0, None)
         if start >= page.total:
             return replace(page, start=start)
@@ -1191,13 +1195,13 @@ class SearchMethods(FilterMethods):
             self._far = query, PagesAt(pager)
         hits = await self._far[1].read(start, count)
         if len(hits) < count:
-            # A later call is to find what has been added by then.
+            # Not kept, because a later call is to find entities that were added since.
             self._far = None
         return replace(page, start=start, hits=tuple(hits))
 
     def _walk_all(self, query: SearchParameters, size: int) -> Walk[Hit]:
-        """Return an iteration over all hits of a search, in the order of its pages by position as
-        far as there are any."""
+        """Return a source of pages with all hits of a search, in the order of pages by position as
+        far as the server has these."""
         types = (query.types,) if isinstance(query.types, str) else query.types
         query = replace(query, types=types)
         by_start, scrolls = self._by_start(query, size), self._scrolls(query, size)
@@ -1206,7 +1210,8 @@ class SearchMethods(FilterMethods):
         return RankedPages(by_start, FirstThatWorks(scrolls, self._supported))
 
     def _walk_hits(self, query: SearchParameters, size: int) -> Walk[Hit]:
-        """Return an iteration over all hits of a search, best match first if there is a text."""
+        """Return a source of pages with all hits of a search, best match first if there is a
+        text."""
         if query.columns:
             return self._by_start(query, size)
         if query.sort or query.text not in ("", "*"):
@@ -1215,7 +1220,7 @@ class SearchMethods(FilterMethods):
         return FirstThatWorks(walks, self._supported)
 
     def _walk_folder(self, path: str, entity: str, size: int) -> Walk[Folder | Named]:
-        """Return an iteration over the folders and entities at a browse path."""
+        """Return a source of pages with the folders and entities at a browse path."""
         folders: set[str] = set()
 
         async def ask(start: int, count: int) -> tuple[Portion[Folder | Named], int]:
@@ -1244,7 +1249,7 @@ class SearchMethods(FilterMethods):
         return ByStart(ask, size)
 
     def _scrolls(self, query: SearchParameters, size: int) -> list[tuple[str, Walk[Hit]]]:
-        """Return the two iterations that use scrolling, with the names of their methods."""
+        """Return the two sources of pages that use scrolling, with the names of their methods."""
 
         def scroll(request_of: _ScrollRequest, parse: _ParseScroll) -> Walk[Hit]:
             async def ask(scroll_id: str | None) -> tuple[Portion[Hit], str | None]:

@@ -27,7 +27,8 @@ _LONGEST_WAIT_SECONDS = 1_800.0
 
 @dataclass(frozen=True, slots=True)
 class SignInOffer:
-    """How people sign in to a server: as which client of which issuer, and what is asked for."""
+    """How users sign in to a server: the issuer with its endpoints, the client id, the audience and
+    the requested scopes."""
 
     issuer: str
     client_id: str
@@ -39,8 +40,8 @@ class SignInOffer:
 
 @dataclass(frozen=True, slots=True)
 class DeviceCode:
-    """A sign-in that was begun: the address to open in a browser, and the code to type there.
-    `complete_uri` is an address that holds the code already, empty where there is none."""
+    """A sign-in in progress: the address to open in a browser, and the code to type there.
+    `complete_uri` is an address that already contains the code, empty if there is none."""
 
     user_code: str
     verification_uri: str
@@ -51,9 +52,9 @@ class DeviceCode:
 
 
 def find_offer(address: str) -> SignInOffer | None:
-    """Return how people sign in to a server; `None` if it names no issuer, or one without device
-    flow. Raises the errors of the requests to both, and `Misconfigured` for an issuer that is not
-    reached by https, or that has another address in its own metadata."""
+    """Return how users sign in to a server; `None` if it names no issuer, or one without device
+    flow. Raises the errors of the requests to server and issuer, and `Misconfigured` for an issuer
+    without https, or whose own metadata has another address."""
     declared = _object(_send(address, Request("GET", "/config")), mask_url(address))
     ours = declared.get("catalogExplorer")
     offered = ours.get("signIn") if isinstance(ours, dict) else None
@@ -81,7 +82,7 @@ def find_offer(address: str) -> SignInOffer | None:
 
 
 def begin(offer: SignInOffer) -> DeviceCode:
-    """Ask the issuer for a code. Raises `NotSignedIn` where it gives none."""
+    """Return a code requested from the issuer. Raises `NotSignedIn` if it returns none."""
     form = {"client_id": offer.client_id, "scope": offer.scope}
     if offer.audience:
         form["audience"] = offer.audience
@@ -108,8 +109,8 @@ def begin(offer: SignInOffer) -> DeviceCode:
 def finish(
     offer: SignInOffer, code: DeviceCode, sleep: Callable[[float], None] = time.sleep
 ) -> SignIn:
-    """Wait until somebody signed in with the code, and return the tokens. Raises `NotSignedIn` when
-    they refused, or took too long."""
+    """Wait until the user has signed in with the code, and return the tokens. Raises `NotSignedIn`
+    if the user refused or took too long."""
     form = {
         "grant_type": _DEVICE_GRANT,
         "device_code": code.device_code,
@@ -137,8 +138,8 @@ def finish(
 
 
 def renew(expired: SignIn) -> SignIn:
-    """Return new tokens for those that expired. Raises `NotSignedIn` where the issuer gives none,
-    so that people have to sign in again."""
+    """Return new tokens in place of expired ones. Raises `NotSignedIn` if the issuer returns none;
+    the user then has to sign in again."""
     if expired.refresh_token is None:
         raise NotSignedIn("the sign-in expired, and the issuer gave nothing to renew it with")
     form = {
@@ -154,7 +155,7 @@ def renew(expired: SignIn) -> SignIn:
         raise NotSignedIn(f"the sign-in is not renewed: {_why(fields)}")
     renewed = _sign_in(fields, expired.token_endpoint, expired.client_id)
     if renewed.refresh_token is None:
-        # Not every issuer gives another one each time.
+        # Not every issuer returns a new refresh token each time.
         return msgspec.structs.replace(renewed, refresh_token=expired.refresh_token)
     return renewed
 
@@ -211,7 +212,7 @@ def _object(answer: Answer, whose: str, *, may_fail: bool = False) -> dict[str, 
 
 
 def _send_to(address: str, form: Mapping[str, str] | None = None) -> Answer:
-    """Return the answer of an issuer's address, to a form where one is given."""
+    """Return the answer of an issuer's address; with `form` the answer to a POST of the form."""
     _check(address)
     try:
         parts = urlsplit(address)

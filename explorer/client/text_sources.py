@@ -1,4 +1,5 @@
-"""The sources of propagated descriptions, as edits that are recorded and undone as texts are."""
+"""Editing the sources of propagated descriptions; these edits are recorded and undone like those of
+texts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,13 +28,14 @@ class TextSourceMethods(AspectMethods, EntityMethods, EditMethods):
         *,
         instead_of: Mapping[str, Any] | None = None,
     ) -> Edit:
-        """Store where the description of a dataset's column was propagated from; `None` removes it.
+        """Store the source from which the description of a dataset's column was propagated; `None`
+        removes it.
 
         `source` is the entry of the column's aspect `documentation`, with an `attribution` whose
-        `source` is `explorer.stewardship.provenance.ACTION`. Entries of others stay. With
-        `instead_of`, an entry or an empty mapping, nothing is written if the source of another text
-        is stored by now. If nothing else is left of the column's own entity, it is deleted, or left
-        empty for a user who may not delete. Two requests; more to remove it. Raises `TextConflict`.
+        `source` is `explorer.stewardship.provenance.ACTION`. Entries with other sources stay. With
+        `instead_of`, an entry or an empty mapping, nothing is written if another entry is stored by
+        now. If nothing else is left of the column's own entity, it is deleted, or left empty for a
+        user who may not delete. Two requests; more to remove it. Raises `TextConflict`.
 
         Example: `cat.set_text_source(urn, "order_id", None)`
         """
@@ -74,7 +76,7 @@ class TextSourceMethods(AspectMethods, EntityMethods, EditMethods):
                 else:
                     await self._put(Proposal(target.urn, target.aspect, change="DELETE"), version)
             except Forbidden:
-                # Whoever may edit but not delete leaves the aspect empty.
+                # A user who may edit but not delete leaves the aspect empty.
                 pass
             else:
                 return

@@ -31,7 +31,7 @@ Without a zone it is in UTC."""
 
 
 def read_moment(moment: Moment, *, ends: bool = False) -> datetime:
-    """Return a time with its zone; of a day its beginning, or its last moment if it `ends` there.
+    """Return a time with its zone; for a day its beginning, or with `ends` its last moment.
 
     Raises `InvalidInput` for anything else.
     """
@@ -41,7 +41,7 @@ def read_moment(moment: Moment, *, ends: bool = False) -> datetime:
             with suppress(ValueError):
                 value = parse(moment.strip())
                 break
-    # The missing time of pandas equals nothing.
+    # The missing time of pandas (NaT) is not equal to itself.
     if not isinstance(value, date) or value != value:
         raise InvalidInput(
             f"{moment!r:.60} is no time; give a date or datetime, or a text such as '2026-11-01' "
@@ -55,15 +55,16 @@ def read_moment(moment: Moment, *, ends: bool = False) -> datetime:
 def read_range(
     start: Moment | None, end: Moment | None, days: int | None = None
 ) -> tuple[datetime | None, datetime | None]:
-    """Return the first and the last moment between two times, or of the `days` days before `end` or
-    now; None for an open side. Raises `InvalidInput` if the end is before the start."""
+    """Return the first and the last moment of a range: from `start` to `end`, or the `days` days
+    before `end` or now; None for an open side. Raises `InvalidInput` if the end is before the
+    start."""
     begin = None if start is None else read_moment(start)
     until = None if end is None else read_moment(end, ends=True)
     if days is not None:
         if begin is not None or days < 1:
             raise InvalidInput("give either start, or days as a number of at least 1")
         try:
-            # The last moment of a day is not yet the next one.
+            # The last moment of a day still belongs to that day.
             begin = (until or datetime.now(UTC)) - timedelta(days=days, microseconds=-1)
         except OverflowError:
             raise InvalidInput(f"{days} days ago is before the year 1") from None
@@ -145,8 +146,9 @@ def _dataset_measures(value: Any) -> Measures:
 
 
 def _rows(profile: Any, summary: Any) -> int | None:
-    """Return the rows of a table: of the latest profile if that is of the whole table, else those
-    of the summary, which servers take from the latest that is, or those of a sample."""
+    """Return the row count of a table: from the latest profile if it covers the whole table, else
+    from the summary, which servers take from the latest profile of the whole table, else from a
+    profile of a sample."""
     spec = _inside(profile, "partitionSpec")
     kind, partition = (spec.get("type"), spec.get("partition")) if spec else (None, None)
     scope = scope_of(kind, partition)
@@ -276,8 +278,8 @@ class TimeseriesMethods(CatalogMethods):
     ) -> Timeseries:
         """Return the usage statistics of a dataset, chart or dashboard, oldest first.
 
-        Between `start` and `end`, or in the `days` days before `end` or now; the times are given as
-        for `timeseries`. `Timeseries.usage` returns them typed. One request.
+        Either between `start` and `end`, or in the `days` days before `end` or now; the times are
+        given as for `timeseries`. `Timeseries.usage` returns typed records. One request.
 
         Example: `cat.usage(urn, start="2026-11-01")`
         """
@@ -298,7 +300,7 @@ class TimeseriesMethods(CatalogMethods):
     ) -> Timeseries:
         """Return the profiles of a dataset, oldest first; the times are given as for `usage`.
 
-        `Timeseries.profiles` returns them typed. One request.
+        `Timeseries.profiles` returns typed records. One request.
 
         Example: `cat.profiles(urn, days=30)`
         """
@@ -306,9 +308,9 @@ class TimeseriesMethods(CatalogMethods):
         return await self.timeseries(urn, "datasetProfile", start=begin, end=until)
 
     async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
-        """Return the size, use and last change of those of the entities that are datasets.
+        """Return the size, use and last change of datasets, by URN; other entities are ignored.
 
-        Datasets without any are left out. One request for each 25.
+        Datasets without measures are left out. One request for each 25.
 
         Example: `cat.measures([urn])[Urn.parse(urn)].rows`
         """

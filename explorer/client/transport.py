@@ -104,14 +104,15 @@ class Secret:
 
     @classmethod
     def of(cls, token: "str | Secret | None") -> "Secret | None":
-        """Return an access token as a secret, stripped of white space; `None` for no token."""
+        """Return an access token as a secret, stripped of white space; `None` if there is no
+        token."""
         if isinstance(token, Secret):
             return token
         return cls(f"Bearer {token.strip()}") if token else None
 
     @property
     def mark(self) -> str:
-        """A hash of the secret: equal for equal secrets, without revealing them."""
+        """A hash of the secret: equal for equal secrets, but does not reveal them."""
         # Imported here, because most catalogs have no secret, and the module takes half a megabyte.
         from hashlib import sha256
 
@@ -146,7 +147,7 @@ class Secret:
 
 
 def part_login(address: str) -> tuple[str, Secret | None]:
-    """Return an address without its user name and password, and these as a secret."""
+    """Split an address: return it without its user name and password, and these as a secret."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -392,7 +393,8 @@ class NeverSent(Unreachable):
 
 
 class StoppedListening(Unreachable):
-    """No connection is made any more, after an attempt that may have taken effect."""
+    """The server no longer accepts connections, after an earlier attempt that may have taken
+    effect."""
 
 
 _BY_STATUS: dict[int, type[CatalogError]] = {
@@ -491,7 +493,7 @@ def error_of_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
 
 
 def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
-    """Return the exception for a 2xx answer that is not what was requested."""
+    """Return the exception for a 2xx answer that does not have the requested form."""
     return Unreadable(
         f"{mask_url(url)} answered with {why}; is it the address of a catalog's metadata service?",
         status=status,
@@ -546,7 +548,7 @@ def _sentence(status: int, words: str, kind: type[CatalogError]) -> str:
     if kind is StorageFull:
         return words or "the storage of the server is full; free space there, then go on"
     if issubclass(kind, Unreachable):
-        # Many servers say themselves when to try again.
+        # Many servers already say when to try again.
         hint = "" if "try again" in words else "; try again"
         return f"the server cannot answer now{_in_brackets(words or str(status))}{hint}"
     return words or f"the server answered {status} and said no more"
@@ -584,7 +586,7 @@ def _words_of(body: bytes) -> str:
 
 
 def _words_of_text(text: str) -> str:
-    """Return a text as one line; of a web page its title, or else its first words."""
+    """Return a text as one line; for a web page its title, or else its first words."""
     if not _PAGE.search(text):
         return line(text, _EXCERPT)
     from html import unescape

@@ -54,12 +54,12 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         and changed back; others stay. An entity that the edit created is deleted, unless it is in
         use. Labels to put back that no longer exist are left out, with a warning. The undo is
         itself an edit and recorded in the journal. Two to four requests; more for links, created
-        entities, and what no longer exists.
+        entities, and missing labels.
 
-        Raises `TextConflict` if somebody changed the value since: `base` is what the edit wrote,
-        `theirs` the present value, `mine` what the undo would have written; `NotFound` if nothing
-        of what the undo would put back exists; `InvalidInput` for an entry of another catalog; and
-        what the edit itself raises.
+        Raises `TextConflict` if somebody changed the value since: `base` is the value that the edit
+        wrote, `theirs` the present value, `mine` the value that the undo would have written;
+        `NotFound` if none of the entities to put back exists; `InvalidInput` for an entry of
+        another catalog; and the errors of the edit itself.
 
         Example: `cat.undo(cat.describe(urn, "Orders, one a row."))`
         """
@@ -75,9 +75,10 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         that is not undone.
 
         Returns the edits made. If any of the values was changed since, nothing is written, unless
-        `force` is set. What no longer exists is left out, with a warning, and counts as undone; a
-        last save of nothing else is passed over. Undoing an undo is a redo. Requests as for `undo`
-        of each value, and one more each if there are several.
+        `force` is set. Edits of entities that no longer exist are left out, with a warning, and
+        count as undone; if that leaves nothing of the last save, the save before it is undone.
+        Undoing an undo is a redo. Requests as for `undo` of each value, and one more for each if
+        there are several.
 
         Raises `NotFound` if there is no such save, and what `undo` raises.
 
@@ -101,9 +102,9 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         )
 
     async def redo(self, *, force: bool = False) -> tuple[Edit, ...]:
-        """Redo what the last undo undid; as `undo_save`.
+        """Redo the edits that the last undo reverted; otherwise like `undo_save`.
 
-        Raises `NotFound` if nothing was undone, or if something else was saved since.
+        Raises `NotFound` if nothing was undone, or if another save was made since.
 
         Example: `cat.describe(urn, "One row an order!"); cat.undo_save(); cat.redo()`
         """
@@ -115,12 +116,12 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         return edits
 
     async def last_save(self, *, everyone: bool = False) -> JournalSave | None:
-        """Return the last save on this catalog that is not undone, which `undo_save` undoes; `None`
-        if there is none. It is one that this process made, or with `everyone` any in the journal.
+        """Return the last save on this catalog that is not undone, the one that `undo_save` undoes;
+        `None` if there is none. Only saves of this process count, or with `everyone` all in the
+        journal.
 
-        A catalog is the same wherever it was moved, and another one at its address is not; where a
-        server gives no id of its catalog, its address counts. No request, except the one of
-        `abilities`.
+        Catalogs are identified by their id, even after a move to another address; if the server
+        gives no id, by their address. No request, except the one of `abilities`.
 
         Example: `cat.last_save()`
         """
@@ -130,8 +131,8 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
     async def last_undo(self, *, everyone: bool = False) -> JournalSave | None:
         """Return the last undo on this catalog that was not redone, which `redo` redoes.
 
-        `None` if there is none, or if something else was saved since. `everyone` and requests are
-        as in `last_save`.
+        `None` if there is none, or if another save was made since. `everyone` and requests are as
+        in `last_save`.
 
         Example: `cat.last_undo()`
         """
@@ -141,8 +142,8 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
     async def journal(self, words: str = "") -> Sequence[JournalEntry]:
         """Return the edits in the journal, oldest first, of every server edited from this machine.
 
-        With `words` only those of saves that contain all of them, see `JournalSave.has`. Empty if
-        no journal is kept. No request.
+        With `words` only the edits of saves that contain all words; see `JournalSave.has`. Empty if
+        no journal is in use. No request.
 
         Example: `cat.journal("orders PII")`
         """
@@ -155,8 +156,8 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
     async def _undo_first_possible(
         self, find: Callable[[], Awaitable[JournalSave | None]], passing: str, *, force: bool
     ) -> tuple[Edit, ...] | None:
-        """Undo the save that `find` returns; if nothing that it edited exists, warn with the words
-        for it and go on. Returns `None` if there is no save."""
+        """Undo the save that `find` returns; if no entity that it edited exists any more, give the
+        warning `passing` and continue with the next. Returns `None` if there is no save."""
         save = await find()
         while save is not None:
             try:
@@ -164,15 +165,16 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
             except NotFound as error:
                 passed, save = save, await find()
                 if save is not None and save.id == passed.id:
-                    # The journal cannot note it.
+                    # The journal cannot record the undo.
                     raise
                 self._connection.warned(f"{passing}: {error}")
         return None
 
     async def _undo_standing(self, save: JournalSave, *, force: bool) -> tuple[Edit, ...]:
-        """Undo all edits of a save, but those of what no longer exists, which count as undone.
+        """Undo all edits of a save, except those of entities that no longer exist, which count as
+        undone.
 
-        Raises `NotFound` if nothing that the save edited exists.
+        Raises `NotFound` if none of the entities that the save edited exists.
         """
         self._forget_warnings()
         await self._check_catalog(save.made_on)
@@ -278,7 +280,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                 return await self._undo_entity(done)
 
     async def _check_standing(self, edit: Edit) -> None:
-        """Raise `TextConflict` if the server no longer holds what an edit wrote."""
+        """Raise `TextConflict` if the server no longer holds the value that an edit wrote."""
         if edit.what in ("status", "path", "source", "entity"):
             # Hiding and showing overwrite nothing; a description may have been moved and changed in
             # one save, whose undo compares it; a source belongs to its text; a created entity that
@@ -294,7 +296,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
             raise _conflict(edit, now)
 
     async def _now(self, edit: Edit) -> Held:
-        """Return the present value of what an edit changed. One request."""
+        """Return the present value of the field that an edit changed. One request."""
         target = edit_target(edit.urn, edit.what, edit.column)
         if edit.column is None:
             return target.read(
@@ -304,15 +306,16 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         return target.read(at_present_paths(entity.value(target.aspect), paths_in(entity)))
 
     async def _of_present_column(self, edit: Edit) -> Edit:
-        """Return an edit of a column with the path that the column has now, if its type or case
-        changed since. One request for a column."""
+        """Return the edit, with the present path of its column if the column's type or case changed
+        since. One request if the edit is of a column."""
         if edit.column is None or edit.what in ("path", "source"):
             return edit
         paths = ColumnPaths.of(paths_in(await self._read_stored(edit.urn, SCHEMA)))
         return replace(edit, column=paths.match(edit.column) or edit.column)
 
     async def _undo_entity(self, done: Edit) -> Edit:
-        """Delete the entity that an edit created, or create the one again that an undo deleted."""
+        """Delete the entity that an edit created, or create an entity again that an undo
+        deleted."""
         if isinstance(done.before, dict):
             await self._check_existing(done, *_above(done.urn, done.before))
             return await self.create_with(done.urn, done.before)
@@ -343,7 +346,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         return await self._save_edit(remove(), Edit.now(done.urn, "entity", done.after, None))
 
     async def _delete_domain(self, urn: Urn) -> None:
-        """Delete a domain as those may who manage domains and may not delete everything."""
+        """Delete a domain by a mutation that only needs the permission to manage domains."""
         try:
             await self.graphql(_DELETE_DOMAIN, {"urn": str(urn)})
         except (Forbidden, InvalidInput) as error:
@@ -367,10 +370,10 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         return await self._move(done.urn, done.column, start, end, parts, force=force)
 
     async def _undo_labels(self, done: Edit, kind: LabelKind, *, force: bool) -> Edit:
-        """Take off the labels that an edit added, and put back those it removed that exist.
+        """Remove the labels that an edit added, and add those it removed, as far as they exist.
 
-        Whether they do is asked only if the server refuses them: others may be put back on a server
-        that knows them only by name. Raises `NotFound` if nothing of it can be done.
+        Their existence is checked only if the server refuses them, because some servers accept
+        labels that are not stored. Raises `NotFound` if no label can be changed back.
         """
         added_labels, removed_labels = _difference(done, await self._now(done), force=force)
         change = partial(self._label, kind, done.urn, done.column, remove=added_labels)
@@ -421,7 +424,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
 def _difference(
     edit: Edit, now: Held, *, force: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the labels that an edit added and those it removed.
+    """Return the labels to take back: those that an edit added, and those it removed.
 
     Raises `TextConflict` if any of them was changed since, unless `force` is set.
     """
@@ -438,7 +441,7 @@ def _difference(
 
 
 def _urns_in(label: str) -> Iterator[Urn]:
-    """Yield the entity that a label names, and the ownership type of an owner if that is one."""
+    """Yield the URN in a label, and for an owner also its ownership type, if that is an entity."""
     owner, _, kind = label.rpartition(" ")
     is_owner = owner.startswith(("urn:li:corpuser:", "urn:li:corpGroup:"))
     for name in (owner, kind) if is_owner else (label,):
