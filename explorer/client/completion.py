@@ -363,7 +363,7 @@ class CompletionMethods(SearchMethods):
         if _IDS_ARE_NAMES.issuperset(field.targets):
             return {}
         try:
-            begun = (
+            suggestions = (
                 await self._fetch_suggestions(typed, field.targets, _MOST_NAMED) if typed else ()
             )
             counted = [
@@ -377,7 +377,7 @@ class CompletionMethods(SearchMethods):
             return {}
         names_by_urn = {
             str(suggestion.urn): suggestion.text
-            for suggestion in begun
+            for suggestion in suggestions
             if suggestion.urn is not None
         }
         return names_by_urn | names

@@ -616,16 +616,16 @@ class LabelKind:
 
     def _with(self, value: Json, elements: list[Json], column: str | None) -> Json:
         stamp = {"time": time.time_ns() // 1_000_000, "actor": UNKNOWN_ACTOR}
-        beside = {self.stamp: stamp} if self.stamp else {}
+        stamp_field = {self.stamp: stamp} if self.stamp else {}
         if column is None:
-            return {**beside, **value, self.field: elements}
+            return {**stamp_field, **value, self.field: elements}
         info = column_info(value, column)
-        holder = {**beside, **(info.get(self.aspect) or {}), self.field: elements}
+        holder = {**stamp_field, **(info.get(self.aspect) or {}), self.field: elements}
         return with_column(value, column, {**info, self.aspect: holder})
 
     def _path(self, label: str, column: str | None) -> str:
-        above = [self.field] if column is None else [_INFOS, column, self.aspect, self.field]
-        return "".join(f"/{_escape(step)}" for step in (*above, *self._steps(label)))
+        first_steps = [self.field] if column is None else [_INFOS, column, self.aspect, self.field]
+        return "".join(f"/{_escape(step)}" for step in (*first_steps, *self._steps(label)))
 
 
 _BUILT_IN = "urn:li:ownershipType:__system__"
@@ -666,13 +666,13 @@ class OwnerKind(LabelKind):
         for label in labels:
             by_kind.setdefault(label.rpartition(" ")[2], []).append(label)
         mutations = []
-        for kind, some in by_kind.items():
+        for kind, kind_labels in by_kind.items():
             fields = {
-                "ownerUrns": [label.rpartition(" ")[0] for label in some],
+                "ownerUrns": [label.rpartition(" ")[0] for label in kind_labels],
                 "ownershipTypeUrn": kind if kind.startswith("urn:") else _BUILT_IN + kind.lower(),
                 "resources": [resource],
             }
-            mutations.append((tuple(some), Mutation.with_input(self.removing, fields)))
+            mutations.append((tuple(kind_labels), Mutation.with_input(self.removing, fields)))
         return mutations
 
     def _steps(self, label: str) -> list[str]:

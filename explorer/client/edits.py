@@ -414,8 +414,8 @@ class EditMethods(ConditionalWrites):
         """Raise `NotFound` if the schema does not have a column. One request."""
         paths = paths_in(await self._read_stored(urn, SCHEMA))
         if column not in paths:
-            near = get_close_matches(column, paths, n=3)
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            similar_paths = get_close_matches(column, paths, n=3)
+            hint = f"; did you mean {' or '.join(similar_paths)}?" if similar_paths else ""
             raise NotFound(f"{urn} has no column {column}{hint}")
 
     async def _set_removed(self, urn: Urn, removed: bool, *, dry_run: bool) -> StatusChange:
@@ -846,16 +846,21 @@ class LabelMethods(SearchMethods, EditMethods):
                 current = before
                 for adding, labels in ((True, incoming), (False, outgoing)):
                     mutations = kind.mutations(labels, resource_of(target), adding=adding)
-                    for some, mutation in mutations:
+                    for step_labels, mutation in mutations:
                         # Each step starts from the result of the previous one.
                         following = (
-                            (*current, *some)
+                            (*current, *step_labels)
                             if adding
-                            else tuple(label for label in current if label not in some)
+                            else tuple(label for label in current if label not in step_labels)
                         )
                         condition = expected and replace(expected, base=current, after=following)
                         rewrite = partial(
-                            self._rewrite_labels, target, kind, some, condition, adding=adding
+                            self._rewrite_labels,
+                            target,
+                            kind,
+                            step_labels,
+                            condition,
+                            adding=adding,
                         )
                         await self._mutate_or_rewrite(mutation, rewrite, condition)
                         current = following
@@ -1039,7 +1044,7 @@ class LinkMethods(EditMethods):
             found_url, found_label = link_parts(element)
             return found_url == url and label in (None, found_label)
 
-        rest = [element for element in before_elements if not matches(element)]
+        kept_elements = [element for element in before_elements if not matches(element)]
         outgoing = [link_parts(element) for element in before_elements if matches(element)]
         if not outgoing:
             if any(
@@ -1049,12 +1054,12 @@ class LinkMethods(EditMethods):
                 return await self._save_edit(
                     _nothing(), Edit.now(target.urn, "links", before, before)
                 )
-            called = f" called {label!r}" if label else ""
-            raise NotFound(f"{target.urn} has no link to {url}{called}")
-        after = links_of({"elements": rest})
+            label_words = f" called {label!r}" if label else ""
+            raise NotFound(f"{target.urn} has no link to {url}{label_words}")
+        after = links_of({"elements": kept_elements})
         expected = self._expect(target, stored, base, after)
         fields = {"linkUrl": url, "resourceUrn": str(target.urn)}
-        if any(element.get("url") == url for element in rest):
+        if any(element.get("url") == url for element in kept_elements):
             fields["label"] = label or ""
 
         def change(value: Json) -> Json:

@@ -394,7 +394,11 @@ class _Narrowed:
         condition = _name_filter(catalog.registry, types, self.text)
         among = self.source.among.any_of or ((),)
         combined = Filter(
-            tuple((*criteria, *more) for criteria in among for more in condition.any_of)
+            tuple(
+                (*criteria, *text_criteria)
+                for criteria in among
+                for text_criteria in condition.any_of
+            )
         )
         return await replace(self.source, among=combined).read(catalog, start, count)
 

@@ -203,5 +203,5 @@ class HealthMethods(EntityMethods, TimeseriesMethods, LineageMethods):
         return failing_assertion(assertion, series.values, has_older=series.truncated)
 
 
-def _since(one: FailingAssertion | OpenIncident) -> tuple[datetime, str]:
-    return one.since or _LATEST, str(one.urn)
+def _since(problem: FailingAssertion | OpenIncident) -> tuple[datetime, str]:
+    return problem.since or _LATEST, str(problem.urn)

@@ -343,10 +343,10 @@ class HistoryMethods(CatalogMethods):
         versions: list[Version] = []
         as_of = None
         for chunk in in_chunks(numbers, _AT_ONCE):
-            looked = await gather_limited(
+            chunk_reads = await gather_limited(
                 (self._find_version(urn, aspect, at, aspect_reads) for at in chunk), _AT_ONCE
             )
-            for number, aspect_read in zip(chunk, looked, strict=True):
+            for number, aspect_read in zip(chunk, chunk_reads, strict=True):
                 if aspect_read is None:
                     # The server dropped this version and all older ones.
                     total = start + len(versions)
@@ -376,10 +376,10 @@ class HistoryMethods(CatalogMethods):
         while True:
             numbers = range(len(aspect_reads) + 1, len(aspect_reads) + 1 + size)
             size = _AT_ONCE
-            looked = await gather_limited(
+            chunk_reads = await gather_limited(
                 (self._find_version(urn, aspect, at, {}) for at in numbers), _AT_ONCE
             )
-            for number, aspect_read in zip(numbers, looked, strict=True):
+            for number, aspect_read in zip(numbers, chunk_reads, strict=True):
                 if aspect_read is None:
                     return aspect_reads
                 aspect_reads[number] = aspect_read

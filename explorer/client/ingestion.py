@@ -65,8 +65,8 @@ def size_bytes(proposal: Proposal, wire: Mapping[str, Any]) -> int:
     value: str = wire["aspect"]["value"] if "aspect" in wire else ""
     # The value is JSON within JSON: its quotes and backslashes take two bytes each.
     inner = len(value.encode()) + value.count('"') + value.count("\\")
-    beside = len(str(proposal.system or "")) + len(str(proposal.headers or ""))
-    return inner + 2 * (beside + len(str(proposal.urn).encode())) + _ENVELOPE_BYTES
+    metadata_length = len(str(proposal.system or "")) + len(str(proposal.headers or ""))
+    return inner + 2 * (metadata_length + len(str(proposal.urn).encode())) + _ENVELOPE_BYTES
 
 
 def delete_references_request(urn: Urn, *, dry_run: bool) -> Request:
@@ -360,7 +360,9 @@ def aspect_value(
         if name is None:
             raise InvalidInput("give the name of the aspect; only a typed record implies it")
         return name, dict(value)
-    aspect = next((own for own, record in RECORDS.items() if record is type(value)), None)
+    aspect = next(
+        (aspect_name for aspect_name, record in RECORDS.items() if record is type(value)), None
+    )
     if aspect is None:
         raise InvalidInput(f"{type(value).__name__} is not the record of an aspect")
     if name not in (None, aspect):

@@ -625,12 +625,16 @@ def _add_windows(parts: Sequence[DatasetUsageStatistics]) -> DatasetUsageStatist
     columns = Counter[str]()
     users: dict[str, UserUsage] = {}
     for part in parts:
-        for used in part.field_counts:
-            columns[used.field_path] += used.count
-        for by in part.user_counts:
-            key = by.user or by.user_email or ""
+        for column_usage in part.field_counts:
+            columns[column_usage.field_path] += column_usage.count
+        for user_usage in part.user_counts:
+            key = user_usage.user or user_usage.user_email or ""
             before = users.get(key)
-            users[key] = structs.replace(by, count=by.count + before.count) if before else by
+            users[key] = (
+                structs.replace(user_usage, count=user_usage.count + before.count)
+                if before
+                else user_usage
+            )
     texts = dict.fromkeys(text for part in parts for text in part.top_sql_queries)
     counts = [part.total_sql_queries for part in parts if part.total_sql_queries is not None]
     user_counts = [part.unique_user_count for part in parts if part.unique_user_count is not None]
@@ -839,11 +843,11 @@ class Lineage:
     def _types(self) -> dict[int, tuple[str, ...]]:
         """Return the relationships of the last hops of the shortest paths, by the index of the
         entity."""
-        near, far = self.upstream, self.downstream
+        near_indexes, far_indexes = self.upstream, self.downstream
         if self.direction == "UPSTREAM":
-            near, far = far, near
+            near_indexes, far_indexes = far_indexes, near_indexes
         names_by_index: dict[int, set[str]] = {}
-        for from_index, to_index, kind in zip(near, far, self.kinds, strict=True):
+        for from_index, to_index, kind in zip(near_indexes, far_indexes, self.kinds, strict=True):
             name = self.relationships[kind]
             if name and self.degrees[to_index] == self.degrees[from_index] + 1:
                 names_by_index.setdefault(to_index, set()).add(name)

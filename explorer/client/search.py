@@ -311,8 +311,8 @@ def _hits(
 ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
     hits, unreadable = [], []
     for at, entry in enumerate(entries):
-        beside = matches[at] if at < len(matches) else ()
-        hit = _hit(entry, beside)
+        hit_matches = matches[at] if at < len(matches) else ()
+        hit = _hit(entry, hit_matches)
         if isinstance(hit, str):
             unreadable.append(hit)
         else:
@@ -321,16 +321,18 @@ def _hits(
     return tuple(hits), tuple(unreadable)
 
 
-def _hit(entry: Any, beside: tuple[Match, ...]) -> Hit | str:
+def _hit(entry: Any, other_matches: tuple[Match, ...]) -> Hit | str:
     """Return a hit, or, if its URN cannot be parsed, the text in its place."""
     match entry:
         case str():
             urn = _urn(entry, "search (a hit)")
-            return urn if isinstance(urn, str) else Hit(urn, beside)
+            return urn if isinstance(urn, str) else Hit(urn, other_matches)
         case {"entity": {"urn": str(named)}} | {"entity": str(named)}:
             score = entry.get("score")
             urn = _urn(named, "search (the entity of a hit)")
-            return urn if isinstance(urn, str) else Hit(urn, _matches(entry) or beside, score)
+            return (
+                urn if isinstance(urn, str) else Hit(urn, _matches(entry) or other_matches, score)
+            )
     raise ServerFault(f"a hit in the server's answer to search names no entity: {entry!r:.80}")
 
 
@@ -795,30 +797,31 @@ def only_named(name: str, types: Sequence[str], names: Mapping[Urn, str]) -> Urn
     spellings_by_urn = {urn: (name, urn.name, unquote(urn.name)) for urn, name in names.items()}
     exact = [urn for urn, spellings in spellings_by_urn.items() if name in spellings]
     folded = name.strip().casefold()
-    alike = exact or [
+    candidates = exact or [
         urn
         for urn, spellings in spellings_by_urn.items()
         if folded in (spelling.strip().casefold() for spelling in spellings)
     ]
-    alike = alike or [
+    candidates = candidates or [
         urn
         for urn, spellings in spellings_by_urn.items()
         if urn.entity_type == "dataset"
         and folded
         and spellings[-1].casefold().endswith(f".{folded}")
     ]
-    if len(alike) == 1:
-        return alike[0]
+    if len(candidates) == 1:
+        return candidates[0]
     short_name = line(name, 100)
-    if not alike:
-        near = ", ".join(dict.fromkeys(line(name, 60) for name in list(names.values())[:3]))
-        hint = f"; a search for it finds {near}" if near else ""
+    if not candidates:
+        found_names = ", ".join(dict.fromkeys(line(name, 60) for name in list(names.values())[:3]))
+        hint = f"; a search for it finds {found_names}" if found_names else ""
         what = f"no {' or '.join(map(singular, types))}" if types else "nothing here"
         raise NotFound(f"{what} is named {short_name!r}{hint}")
-    listed = "".join(f"\n  {urn}" for urn in sorted(map(str, alike))[:_MOST_TOLD])
-    more = f"\n  and {len(alike) - _MOST_TOLD} more" if len(alike) > _MOST_TOLD else ""
+    listed = "".join(f"\n  {urn}" for urn in sorted(map(str, candidates))[:_MOST_TOLD])
+    more = f"\n  and {len(candidates) - _MOST_TOLD} more" if len(candidates) > _MOST_TOLD else ""
     raise SeveralNamed(
-        f"{len(alike)} entities are named {short_name!r}; give the URN of one:{listed}{more}", alike
+        f"{len(candidates)} entities are named {short_name!r}; give the URN of one:{listed}{more}",
+        candidates,
     )
 
 

@@ -58,19 +58,19 @@ def read_range(
     """Return the first and the last moment of a range: from `start` to `end`, or the `days` days
     before `end` or now; None for an open side. Raises `InvalidInput` if the end is before the
     start."""
-    begin = None if start is None else read_moment(start)
-    until = None if end is None else read_moment(end, ends=True)
+    first = None if start is None else read_moment(start)
+    last = None if end is None else read_moment(end, ends=True)
     if days is not None:
-        if begin is not None or days < 1:
+        if first is not None or days < 1:
             raise InvalidInput("give either start, or days as a number of at least 1")
         try:
             # The last moment of a day still belongs to that day.
-            begin = (until or datetime.now(UTC)) - timedelta(days=days, microseconds=-1)
+            first = (last or datetime.now(UTC)) - timedelta(days=days, microseconds=-1)
         except OverflowError:
             raise InvalidInput(f"{days} days ago is before the year 1") from None
-    if begin is not None and until is not None and until < begin:
-        raise InvalidInput(f"the end, {until}, is before the start, {begin}")
-    return begin, until
+    if first is not None and last is not None and last < first:
+        raise InvalidInput(f"the end, {last}, is before the start, {first}")
+    return first, last
 
 
 def timeseries_request(

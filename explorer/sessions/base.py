@@ -239,8 +239,8 @@ class Session(Generic[StateT]):
         except Superseded:
             raise
         except CatalogError as error:
-            told = self._state.message
-            if told is None or told.error is not error:
+            message = self._state.message
+            if message is None or message.error is not error:
                 self.say(str(error), is_error=True, error=error)
             raise
 

@@ -493,10 +493,10 @@ async def _unfold_to(
     at = await _find(catalog, branch, path.urn, path.name, read)
     if at is None and path.own and branches and len(branches) == len(path.steps):
         # A folder with the name of the entity: the entity may be next to it.
-        above = branches[-1]
-        beside = await _find(catalog, above, path.urn, path.name, read)
-        if beside is not None:
-            return FolderLocation(above, beside)
+        parent = branches[-1]
+        at_parent = await _find(catalog, parent, path.urn, path.name, read)
+        if at_parent is not None:
+            return FolderLocation(parent, at_parent)
     return FolderLocation(branch, at)
 
 

@@ -107,15 +107,15 @@ class ChangesetsSession(ListSession[ChangesetsState]):
             self._show([_file_entry(changeset) for changeset in files], is_reading=True)
         key = server_key(self.catalog)
         copies = await asyncio.to_thread(_read_changesets, partial(shared_copies, key))
-        held = [copy for copy in (*copies, *files) if copy.is_shared_with(key)]
-        entries = {copy.id: _copy_entry(copy, key) for copy in reversed(held)}
+        shared_here = [copy for copy in (*copies, *files) if copy.is_shared_with(key)]
+        entries = {copy.id: _copy_entry(copy, key) for copy in reversed(shared_here)}
         unshared = [changeset for changeset in files if changeset.id not in entries]
         if entries or unshared:
             self._show([*entries.values(), *map(_file_entry, unshared)], is_reading=True)
         names = await self.catalog.known_as()
         foreign = {
             changeset.id: foreign_words(changeset)
-            for changeset in (*held, *files)
+            for changeset in (*shared_here, *files)
             if why_foreign(changeset, names, key)
         }
         shared = [entry for name, entry in entries.items() if name not in foreign]
@@ -124,8 +124,8 @@ class ChangesetsSession(ListSession[ChangesetsState]):
             queue = await shared_changesets(self.catalog)
             shared = [_server_entry(found, entries.get(found.urn.name)) for found in queue]
         ids = {entry.shared_urn.name for entry in shared if entry.shared_urn is not None}
-        own = [_file_entry(c, foreign.get(c.id, "")) for c in files if c.id not in ids]
-        self._show([*shared, *own], can_share=can_share)
+        file_entries = [_file_entry(c, foreign.get(c.id, "")) for c in files if c.id not in ids]
+        self._show([*shared, *file_entries], can_share=can_share)
 
     def _show(self, entries: Iterable[ListedChangeset], **changes: object) -> None:
         rows = tuple(sorted(entries, key=lambda entry: entry.at, reverse=True))

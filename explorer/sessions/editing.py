@@ -154,8 +154,8 @@ def _texts(entity: "Entity") -> tuple[str, str]:
     aspect = place_of(entity.urn, None).aspect
     edited = place_of(entity.urn, None).text(entity.raw(aspect) or {}) or ""
     # Some entity types have a single description, written by people and ingestion alike.
-    apart = "ditable" in aspect
-    return edited, entity.ingested_description if apart else ""
+    has_ingested_text = "ditable" in aspect
+    return edited, entity.ingested_description if has_ingested_text else ""
 
 
 _T = TypeVar("_T")
@@ -398,9 +398,9 @@ class Saves:
         at = tables.index(after) + 1 if after in tables else 0
         ahead = [urn for urn in (*tables[at:], *tables[:at]) if urn != after][:_MOST_LOOKED_AT]
         for start in range(0, len(ahead), _LOOKED_AT_ONCE):
-            some = ahead[start : start + _LOOKED_AT_ONCE]
-            entities = await self._catalog.entities(some, _DOCUMENTED_ASPECTS)
-            for urn in some:
+            batch = ahead[start : start + _LOOKED_AT_ONCE]
+            entities = await self._catalog.entities(batch, _DOCUMENTED_ASPECTS)
+            for urn in batch:
                 entity = entities.get(urn)
                 if entity is None or entity.removed or schema_of(entity) is None:
                     continue

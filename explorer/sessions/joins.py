@@ -137,7 +137,7 @@ def _by_lineage(first: "Entity", second: "Entity", lineage: "nx.DiGraph") -> Ite
 
     ingested_edges = [(up, down) for up, down, guess in lineage.edges.data("guess") if not guess]
     graph = lineage.edge_subgraph(ingested_edges)
-    above = {
+    ancestors = {
         entity.urn: {
             column.path.raw: nx.ancestors(graph, node)
             for column in entity.schema
@@ -145,8 +145,8 @@ def _by_lineage(first: "Entity", second: "Entity", lineage: "nx.DiGraph") -> Ite
         }
         for entity in (first, second)
     }
-    for path, origins in above[first.urn].items():
-        for second_column, other_origins in above[second.urn].items():
+    for path, origins in ancestors[first.urn].items():
+        for second_column, other_origins in ancestors[second.urn].items():
             node, other_node = column_urn(first.urn, path), column_urn(second.urn, second_column)
             if node in other_origins or other_node in origins:
                 yield (path, second_column), "lineage", ""

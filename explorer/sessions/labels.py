@@ -475,14 +475,14 @@ class LabelSession(Session[LabelState]):
 
     def _conflict(self, choice: LabelChoice) -> Conflict:
         names = (line(Urn.label(owner_and_type(label)[0])) for label in choice.current)
-        what, again = (
+        changed, advice = (
             ("the domain was", "to replace it with yours")
             if self.kind == "domain"
             else (f"the {self.kind} were", "to change these")
         )
         return Conflict(
-            f"{what} changed by somebody else meanwhile, to {', '.join(names) or 'none'}; save "
-            f"again {again}"
+            f"{changed} changed by somebody else meanwhile, to {', '.join(names) or 'none'}; save "
+            f"again {advice}"
         )
 
     async def _write(self) -> None:
@@ -631,9 +631,11 @@ class LabelSession(Session[LabelState]):
         total = max(page.total, len(urns) if typed else len(urns[:_MOST_OFFERS]))
         urns = urns if typed else urns[:_MOST_OFFERS]
         await self._read_offers(urns)
-        # Other matches come after those at the beginning of a word of the name.
-        called = (urn for urn in urns if typed and self.name_of(urn).lower() == typed.lower())
-        ordered = tuple(dict.fromkeys((*called, *urns)))[:_MOST_OFFERS]
+        # Labels with exactly the typed name come first.
+        exact_matches = (
+            urn for urn in urns if typed and self.name_of(urn).lower() == typed.lower()
+        )
+        ordered = tuple(dict.fromkeys((*exact_matches, *urns)))[:_MOST_OFFERS]
         return LabelOffers(typed, tuple(map(self._offer_of, ordered)), total)
 
     async def _complete(self, text: str) -> tuple[str, ...]:
@@ -665,8 +667,8 @@ class LabelSession(Session[LabelState]):
             page = await self.catalog.search("*", entity="ownershipType", count=_MOST_OWNERSHIPS)
         except _REFUSALS:
             return OWNERSHIPS
-        own = (str(hit.urn) for hit in page)
-        return (*OWNERSHIPS, *(urn for urn in own if not urn.startswith(_BUILT_IN)))
+        server_types = (str(hit.urn) for hit in page)
+        return (*OWNERSHIPS, *(urn for urn in server_types if not urn.startswith(_BUILT_IN)))
 
 
 def _by_ownership(labels: Iterable[str]) -> dict[str, list[str]]:

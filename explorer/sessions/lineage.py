@@ -917,26 +917,31 @@ def _measure(graph: "nx.DiGraph", root: str) -> None:
 
 
 def _filter_graph(
-    known: "nx.DiGraph", by: "Filter | None", along: Collection[Edge], names: Mapping[str, str]
+    known: "nx.DiGraph",
+    condition: "Filter | None",
+    shown_edges: Collection[Edge],
+    names: Mapping[str, str],
 ) -> "nx.DiGraph":
     """Return the nodes that match a filter, connected across those that do not; the roots and the
     edges of the shown paths are always included."""
     from explorer.graph.nodes import contracted, identity, matches
 
     graph = known
-    if by is not None:
-        nodes = {node for node, details in graph.nodes(data=True) if matches(node, details, by)}
-        nodes |= {node for edge in along for node in edge if node in graph}
+    if condition is not None:
+        nodes = {
+            node for node, details in graph.nodes(data=True) if matches(node, details, condition)
+        }
+        nodes |= {node for edge in shown_edges for node in edge if node in graph}
         graph = contracted(graph, nodes.union(known.graph["roots"]))
-    if any(not graph.has_edge(*edge) for edge in along):
+    if any(not graph.has_edge(*edge) for edge in shown_edges):
         graph = graph.copy()
-        for node in dict.fromkeys(chain.from_iterable(along)):
+        for node in dict.fromkeys(chain.from_iterable(shown_edges)):
             if node in known:
                 graph.add_node(node, **known.nodes[node])
             else:
                 attributes = identity(node)
                 graph.add_node(node, **attributes | {"name": names.get(node, attributes["name"])})
-        graph.add_edges_from(edge for edge in along if not graph.has_edge(*edge))
+        graph.add_edges_from(edge for edge in shown_edges if not graph.has_edge(*edge))
     return graph
 
 

@@ -439,11 +439,11 @@ def _folder_of(urn: Urn | None) -> str:
 
 
 def _complete(completion: "Completion", text: str, start: int) -> SearchCompletion:
-    begin, end = start + completion.start, start + completion.end
+    first, end = start + completion.start, start + completion.end
     count = "" if completion.count is None else f"{completion.count:,}"
     detail = " · ".join(part for part in (completion.hint, count) if part)
     label = f"{completion.label}:" if completion.kind == "field" else completion.label
-    completed_text = f"{text[:begin]}{completion.text}{text[end:]}"
+    completed_text = f"{text[:first]}{completion.text}{text[end:]}"
     return SearchCompletion(
-        label, detail or completion.kind, completed_text, begin + len(completion.text)
+        label, detail or completion.kind, completed_text, first + len(completion.text)
     )

@@ -60,9 +60,9 @@ class UndoOutcome:
         sentences = [
             f"{'Redone' if self.is_redo else 'Undone'}: {line(edit_title(edits[0]))}{more}."
         ]
-        used = [edit for edit in edits if edit.what == "entity" and edit.after is not None]
-        if used and not self.is_redo:
-            sentences.append(f"{line(used[0].urn.name)} stays, because others use it.")
+        kept_edits = [edit for edit in edits if edit.what == "entity" and edit.after is not None]
+        if kept_edits and not self.is_redo:
+            sentences.append(f"{line(kept_edits[0].urn.name)} stays, because others use it.")
         if self.fault is not None:
             sentences.append(f"Its changeset cannot note it: {self.fault}.")
         elif self.reopened:

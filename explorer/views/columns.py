@@ -487,12 +487,12 @@ def _by_raw(values: Mapping[str, _T], schema: "Iterable[Column]") -> dict[str, _
 
 def _with_parents(columns: "Sequence[Column]", chosen: Collection[int]) -> set[int]:
     indexes: set[int] = set()
-    above: list[int] = []
+    ancestors: list[int] = []
     for at, column in enumerate(columns):
-        del above[column.depth :]
-        above.append(at)
+        del ancestors[column.depth :]
+        ancestors.append(at)
         if at in chosen:
-            indexes.update(above)
+            indexes.update(ancestors)
     return indexes
 
 

@@ -908,5 +908,5 @@ def _stamp_pieces(aspect: "AspectRead | None", names: ActorNames) -> tuple[Piece
     if aspect is None or aspect.created is None:
         return ()
     proposer = proposer_of(aspect.run_id)
-    by = f"proposed by {proposer}" if proposer else ""
-    return actor_of(aspect.created, names), by, moment(aspect.created.time)
+    proposal = f"proposed by {proposer}" if proposer else ""
+    return actor_of(aspect.created, names), proposal, moment(aspect.created.time)

@@ -171,10 +171,10 @@ def entry_diff(
     Takes quadratic time in the number of lines of a text: call it in a thread.
     """
     names, who = feed.names, _who(entry, feed.names)
-    by = f"by {who}, " if who else ""
+    author = f"by {who}, " if who else ""
     lines = [
         DiffLine(f"{entry_place(entry, feed)}: {entry_sentence(entry, names)}", "place", ""),
-        _note(f"{by}{format_moment(_millis(entry))}"),
+        _note(f"{author}{format_moment(_millis(entry))}"),
     ]
     match entry.kind:
         case "column dropped" | "orphaned text":

@@ -258,10 +258,10 @@ def _undone_value(edit: Edit) -> UndoneValue:
     texts = _text(edit.after), _text(edit.before)
     if before == after and all(texts):
         # Both texts begin alike, so they are shown from the first differing word.
-        alike = sum(
+        common_length = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
         )
-        start = texts[0].rfind(" ", 0, alike) + 1
+        start = texts[0].rfind(" ", 0, common_length) + 1
         before, after = (f"… “{line(text[start:], _PART)}”" for text in texts)
     return UndoneValue(title, before, after)
 

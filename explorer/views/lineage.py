@@ -133,9 +133,9 @@ def lineage_entities(
     from explorer.graph.nodes import distinctions
 
     node_list = list(nodes)
-    apart = distinctions(node_list)
+    distinction_by_urn = distinctions(node_list)
     return {
-        urn: lineage_entity(urn, attributes, names, apart.get(urn, ""))
+        urn: lineage_entity(urn, attributes, names, distinction_by_urn.get(urn, ""))
         for urn, attributes in node_list
     }
 
@@ -354,26 +354,28 @@ def _neighbourhood(
     from explorer.graph.nodes import contracted, distinctions, distinguish_names, kind_and_platform
 
     inside = graph.subgraph(chosen)
-    passing = [
+    kept_nodes = [
         node
         for node in chosen
         if node in roots
         or without.isdisjoint(zip(FACETS, kind_and_platform(graph.nodes[node]), strict=True))
     ]
-    if len(passing) < len(inside):
-        inside = contracted(inside, passing)
-    apart = distinctions((node, inside.nodes[node]) for node in passing)
+    if len(kept_nodes) < len(inside):
+        inside = contracted(inside, kept_nodes)
+    distinction_by_urn = distinctions((node, inside.nodes[node]) for node in kept_nodes)
     nodes = {
-        node: _node(node, inside.nodes[node], apart.get(node, ""), is_root=node in roots)
-        for node in passing
+        node: _node(
+            node, inside.nodes[node], distinction_by_urn.get(node, ""), is_root=node in roots
+        )
+        for node in kept_nodes
     }
     picture: nx.DiGraph = DiGraph(**inside.graph)
-    distinct_names = distinguish_names((node, inside.nodes[node]) for node in passing)
+    distinct_names = distinguish_names((node, inside.nodes[node]) for node in kept_nodes)
     picture.add_nodes_from(distinct_names.items())
     picture.add_edges_from(inside.edges(data=True))
     edges = list(inside.edges)
     indirect = frozenset(edge for edge in edges if is_indirect(inside.edges[edge]))
-    for node in passing:
+    for node in kept_nodes:
         for side in SIDES:
             hidden = sum(1 for neighbour in near(graph, node, side) if neighbour not in chosen)
             if hidden:
@@ -383,7 +385,7 @@ def _neighbourhood(
                 )
                 edges.append((more, node) if upstream else (node, more))
     return Neighbourhood(
-        nodes, tuple(edges), indirect, len(passing), len(graph), picture, tuple(chosen)
+        nodes, tuple(edges), indirect, len(kept_nodes), len(graph), picture, tuple(chosen)
     )
 
 
@@ -410,12 +412,14 @@ def edges_between(edges: Iterable[Edge], source: str, target: str) -> frozenset[
     graph = nx.DiGraph(edges)
     for first, last in ((source, target), (target, source)):
         if first in graph and last in graph and nx.has_path(graph, first, last):
-            far = nx.single_source_shortest_path_length(graph, first)
-            back = nx.single_source_shortest_path_length(graph.reverse(copy=False), last)
+            hops_from_first = nx.single_source_shortest_path_length(graph, first)
+            hops_to_last = nx.single_source_shortest_path_length(graph.reverse(copy=False), last)
             return frozenset(
                 (up, down)
                 for up, down in graph.edges
-                if up in far and down in back and far[up] + 1 + back[down] == far[last]
+                if up in hops_from_first
+                and down in hops_to_last
+                and hops_from_first[up] + 1 + hops_to_last[down] == hops_from_first[last]
             )
     return frozenset()
 
@@ -1229,8 +1233,8 @@ def script_report(
     for statement in statements:
         problem = statement.problem
         if problem is not None:
-            how = "" if statement.lineage.problem is None else "cannot be parsed: "
-            notes.append(f"line {statement.line}: {how}{problem} ({statement.text})")
+            reason_start = "" if statement.lineage.problem is None else "cannot be parsed: "
+            notes.append(f"line {statement.line}: {reason_start}{problem} ({statement.text})")
         if statement.lineage.problem is not None:
             continue
         target = ".".join(statement.target) if statement.target else "query"

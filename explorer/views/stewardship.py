@@ -695,11 +695,11 @@ def propagated_diff(text: "PropagatedText") -> Diff:
     source = _source_place(text)
     hops = counted(text.hops, "hop")
     origins = {"lineage": f"{hops} upstream", "name": f"of the same name, {hops} upstream"}
-    by = f", by {Urn.label(text.by)}" if text.by else ""
+    author = f", by {Urn.label(text.by)}" if text.by else ""
     lines = [
         DiffLine(f"{text.table}.{_simple(text.path)}", "place", ""),
         DiffLine(
-            f"from {source}, {origins.get(text.found_by, 'of the same name')}{by}", "note", ""
+            f"from {source}, {origins.get(text.found_by, 'of the same name')}{author}", "note", ""
         ),
     ]
     remarks = {

@@ -651,11 +651,13 @@ def _is_complete(measures: ColumnMeasures) -> bool:
     return count is not None and len(measures.distinct_value_frequencies or ()) >= count
 
 
-def _name_users(how: str, values: list[str]) -> list[str]:
+def _name_users(label: str, values: list[str]) -> list[str]:
     if not values:
         return []
     more = len(values) - _MOST_NAMED
-    return [f"{how}: {', '.join(values[:_MOST_NAMED])}" + (f" and {more} more" if more > 0 else "")]
+    return [
+        f"{label}: {', '.join(values[:_MOST_NAMED])}" + (f" and {more} more" if more > 0 else "")
+    ]
 
 
 _NUMBERS: Final = (
