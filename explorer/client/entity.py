@@ -87,7 +87,7 @@ class Column:
 class Schema:
     """The columns of a dataset, each parent before its children, siblings in ingested order.
 
-    `orphans` are what people wrote about columns that the schema no longer has.
+    `orphans` are the entries that people wrote for columns that the schema no longer has.
     """
 
     name: str

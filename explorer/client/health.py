@@ -99,7 +99,7 @@ def assertion_rule(assertion: Entity) -> str:
         condition = info.get(field)
         if isinstance(condition, Mapping):
             columns = [FieldPath(path).simple for path in asserted_columns(info)]
-            # The operator of a `sqlAssertion` is about the result of its statement.
+            # The operator of a `sqlAssertion` applies to the result of its statement.
             sql = condition.get("statement")
             words = "" if sql else _describe_comparison(condition)
             comparison = words or line(str(sql or condition.get("logic") or ""), _MOST_SQL)

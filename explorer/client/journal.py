@@ -238,7 +238,7 @@ class Journal:
     """A journal in a file that several processes may write to concurrently.
 
     Each line is written in one piece and is on disk when `append` returns. Only the user who
-    created the file can read it, because it contains what people wrote.
+    created the file can read it, because it contains texts that people wrote.
     """
 
     def __init__(self, path: Path) -> None:

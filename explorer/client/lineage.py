@@ -339,7 +339,7 @@ def add_lineage_page(
     most: int,
     name_edge: Callable[[str, str], str],
 ) -> bool:
-    """Add a page, up to `most` entities without the root; return whether all of it was added.
+    """Add a page, up to `most` entities without the root; return whether the whole page was added.
 
     The edges are those on the paths that the server sent. `name_edge` returns the name of an edge
     from the types of its upstream and downstream entity. For the lineage of a column, DataHub lists
@@ -476,7 +476,7 @@ class _LineageWalk:
 class LineageMethods(CatalogMethods):
     """Methods that read relationships and lineage."""
 
-    # What earlier answers showed about the server.
+    # Features of the server that earlier answers revealed.
     _names_edges = True
     _lineage_marks = True
     _lineage_way: Way | None = None
@@ -561,7 +561,7 @@ class LineageMethods(CatalogMethods):
         (DOWNSTREAM).
 
         They are at most `hops` away, nearest first. A column is given by its `schemaField` URN.
-        `entities` and `platforms` (`hive`, as in the URN) filter what is returned in `reached`; the
+        `entities` and `platforms` (`hive`, as in the URN) filter the entities in `reached`; the
         traversal also passes through the others, and `edges` has all edges. `limit` is the maximum
         number of entities to traverse, `budget_seconds` the maximum time; if either stopped the
         traversal, `truncated` says so.

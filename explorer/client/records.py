@@ -55,11 +55,11 @@ class Edit:
     `parent`: the URN of the parent glossary group or domain, or `None` at the top level. `tags`,
     `terms`, `domain`: URNs. `owners`: `<URN> <ownership type>` each. `links`: `<address> <label>`
     each. `deprecation`: an object with `note`, `decommissionTime` (milliseconds since 1970 UTC) and
-    `replacement`, or `None` if not deprecated. `status`: `shown` or `hidden`. `path`, where what
-    people wrote about a column is stored: an object with that field path, and what was moved
-    (`description`, `tags`, `terms`) as its value. `source`: where a column's description was
-    propagated from, as the entry of its aspect `documentation`, or `None`. `entity`: the aspects
-    that the entity was created with, by name, or `None` if it did not exist.
+    `replacement`, or `None` if not deprecated. `status`: `shown` or `hidden`. `path`, the field
+    path under which texts and labels of a column are stored: an object with that path as its key,
+    and the moved `description`, `tags` and `terms` as its value. `source`: where a column's
+    description was propagated from, as the entry of its aspect `documentation`, or `None`.
+    `entity`: the aspects that the entity was created with, by name, or `None` if it did not exist.
     """
 
     urn: Urn
@@ -260,7 +260,7 @@ class BrowsePage:
     `direct_count` is the number of entities in the folder itself, `total` the number in and below
     it, `entry_count` the number of folders and entities on all its pages, and `len()` the number on
     this page. `repeats_folders` is true for older servers, which repeat all folders on each page
-    and count `start` in entities. `unreadable` and `as_of` are as in `SearchPage`.
+    and count `start` in entities. For `unreadable` and `as_of` see `SearchPage`.
     """
 
     path: str
@@ -776,8 +776,8 @@ class Lineage:
     `truncated` is a short reason why the traversal stopped early, `None` if it is complete. `way`
     says who traversed: the server in one request (`server`), its GraphQL (`graphql`), or the client
     hop by hop (`relationships`). GraphQL returns only the edges on shortest paths; a traversal by
-    relationships does not know what is missing or removed. `as_of` is when the result was read from
-    the server, if it comes from the cache.
+    relationships does not know which entities are missing or removed. `as_of` is when the result
+    was read from the server, if it comes from the cache.
     """
 
     root: Urn
@@ -960,8 +960,8 @@ class RefusedChange:
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """The result of writing a list of changes: how many were written, and those that were
-    refused."""
+    """The result of writing a list of changes: the number of written changes, and the refused
+    ones."""
 
     written_count: int = 0
     refused: tuple[RefusedChange, ...] = ()

@@ -102,8 +102,8 @@ def query_from(text: str, filter: Filter | str | None, registry: Registry) -> tu
 
 
 def sort_from(order: "str | Sequence[Order] | None", registry: Registry) -> "tuple[Order, ...]":
-    """Return a sort order, most significant field first; text is as in `read_sort`: `usage desc`,
-    `-created, name`.
+    """Return a sort order, most significant field first. Text is parsed by `read_sort`: `usage
+    desc`, `-created, name`.
 
     Raises `InvalidInput`.
     """
@@ -640,7 +640,7 @@ _RUN = re.compile(r"[^\W_]+")
 
 
 class FilterMethods(EntityMethods):
-    """Filters that contain entity names, adapted to what the server understands."""
+    """Adapting filters to the server, in particular filters that contain entity names."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -1117,7 +1117,8 @@ class SearchMethods(FilterMethods):
         """Return how many tables and columns have a description.
 
         The counts are for all datasets together and, with `by`, for each `domain`, `folder`,
-        `owner`, `platform` or `tag`. The datasets are chosen as in `undescribed`. One request.
+        `owner`, `platform` or `tag`. The datasets are selected like those of `undescribed`. One
+        request.
 
         Example: `cat.described(by="platform")`
         """

@@ -214,7 +214,7 @@ class TimeseriesMethods(CatalogMethods):
         `start` and `end` are times or days, also as texts; without a zone they are in UTC. The
         server returns the newest points, at most `limit` or 10,000; with `latest` only the newest.
         `filter` has conditions on the points' own fields, such as `partitionSpec.partition`, for
-        equality. One request. Raises `InvalidInput` for what is no time.
+        equality. One request. Raises `InvalidInput` for an invalid time.
 
         Example: `cat.timeseries(urn, "datasetProfile", limit=1)`
         """

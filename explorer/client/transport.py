@@ -368,7 +368,8 @@ class Transport(Protocol):
     """Sends requests to one server."""
 
     async def send(self, request: Request) -> Answer | tuple[int, bytes]:
-        """Return the answer, or only its status and body. Raises `Unreachable` if there is none."""
+        """Return the answer, or only its status and body. Raises `Unreachable` if no answer
+        arrives."""
         ...
 
     async def close(self) -> None:

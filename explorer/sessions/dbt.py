@@ -234,6 +234,6 @@ class ProjectSession(NarrowedSession[ProjectState]):
         plan = await asyncio.to_thread(comparison.plan, options)
         items = await asyncio.to_thread(plan_items, plan)
         summary = await asyncio.to_thread(plan_summary, plan)
-        # What was read or chosen meanwhile makes another.
+        # Another plan follows if the project or the options changed meanwhile.
         if comparison is self.state.comparison and options == self.state.options:
             await self.show(rows=items, plan=plan, summary=summary)

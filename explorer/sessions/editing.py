@@ -435,7 +435,7 @@ class Saves:
             await asyncio.wait([pending.draft_written])
             try:
                 failure = await self._write(save)
-            except Exception as error:  # noqa: BLE001 - whoever waits for it gets it
+            except Exception as error:  # noqa: BLE001 - passed to the waiting caller
                 # A fault of this program ends only this save.
                 self._waiting.popleft()
                 pending.done.set_exception(error)

@@ -76,10 +76,10 @@ _REFUSALS: Final = (InvalidInput, NotFound, ServerFault)
 class LabelChoice:
     """A choice of labels as texts: URNs, for owners with the ownership type after a space.
 
-    `current` is what the server has, `ingested` what comes from the ingested schema and cannot be
+    `current` are the labels on the server, `ingested` those of the ingested schema, which cannot be
     removed here. If `single`, at most one label is chosen. `new` labels are created first. For
-    several items `current` is what all of them have, `partial` what only some have; of these, those
-    in `to_remove` are to be removed.
+    several items `current` are the labels that all of them have, `partial` those that only some
+    have; of the latter, those in `to_remove` are to be removed.
     """
 
     current: tuple[str, ...] = ()

@@ -98,7 +98,7 @@ class UndoSession(Session[UndoState]):
 
     @action("Redo what was undone last", in_turn=False)
     async def ask_last_undo(self) -> UndoQuestion | None:
-        """Ask whether to redo the last undo; otherwise as `ask_last`."""
+        """Ask whether to redo the last undo; otherwise like `ask_last`."""
         save = await self._find_last(is_redo=True)
         if save is not None:
             return self._ask(UndoQuestion(save, is_redo=True, is_last=True))

@@ -267,7 +267,8 @@ def _undone_value(edit: Edit) -> UndoneValue:
 
 
 def edit_title(edit: Edit) -> str:
-    """Return what an edit changed in words: `description of orders · amount`, `tag PII`."""
+    """Return the value that an edit changed, in words: `description of orders · amount`, `tag
+    PII`."""
     if edit.what == "entity":
         return f"{singular(edit.urn.entity_type)} {edit.urn.name}"
     return f"{edit.what} of {edit_place(edit.urn, edit.column)}"

@@ -147,8 +147,8 @@ def label_columns(
 def domain_columns(
     read_urn: "Callable[[_Record], object]", names: Mapping[str, str]
 ) -> tuple[TableColumn[_Record], TableColumn[_Record]]:
-    """Return two columns of texts for data frames: `domain`, named as by `label_columns`, and
-    `domain_urn`. Both are missing without a domain."""
+    """Return two columns of texts for data frames: `domain`, the name, from `names` or else from
+    the URN, and `domain_urn`. Both are missing without a domain."""
 
     def urn(record: _Record) -> str | None:
         domain = read_urn(record)
@@ -277,7 +277,7 @@ class _RecordRows(Sequence[Row]):
 
 
 def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:
-    """Return CSV as in RFC 4180, with a header line and CRLF line ends.
+    """Return CSV that follows RFC 4180, with a header line and CRLF line ends.
 
     Unknown values are empty and lists are JSON. Text that a spreadsheet would run as a formula gets
     an apostrophe in front; numbers do not, whatever their sign.

@@ -497,8 +497,8 @@ def histogram_bars(measures: ColumnMeasures) -> Bars:
 
 
 def column_panels(measures: ColumnMeasures) -> tuple[Panel, ...]:
-    """Return what is known about the values of a column: how often they occur, their quantiles and
-    their histogram, without those that were not measured."""
+    """Return the measured panels of a column's values: their frequencies, quantiles and
+    histogram."""
     return tuple(
         panel
         for panel in (frequency_bars(measures), quantile_bars(measures), histogram_bars(measures))
@@ -864,7 +864,8 @@ _MEASURE_ATTRIBUTES: Final = {
 
 
 def measures_table(points: "Iterable[TableMeasures]") -> Table:
-    """Return a row for each profile, with the size of what was measured, for people and files."""
+    """Return a row for each profile, with the size of the measured table or part, for people and
+    files."""
     listed = list(points)
     has_parts = any(point.part for point in listed)
     columns = (
