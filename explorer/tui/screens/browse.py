@@ -33,7 +33,7 @@ _SEARCHES_ALL = ", f searches all"
 
 
 def folder_row(spot: OutlineRow, width: int, shown: Urn | None) -> Text:
-    """Return a row `width` cells wide, with a mark if its entity is the `shown` one.
+    """Return a row of `width` cells, with a mark if its entity is `shown`, the entity on the page.
 
     The name is cut first, so that the count is always complete.
     """
@@ -42,7 +42,7 @@ def folder_row(spot: OutlineRow, width: int, shown: Urn | None) -> Text:
     marked = entry is not None and entry.urn is not None and entry.urn == shown
     start = Text.assemble(("●" if marked else " ", "bold"), " " * indent)
     if entry is None:
-        return start.append_text(_instead(spot))
+        return start.append_text(_absence_text(spot))
     below = spot.unfolded
     start.append("  " if entry.below is None else "▾ " if below else "▸ ")
     name = line_text(entry.name, "bold" if entry.heading or marked else "", "no name")
@@ -63,8 +63,8 @@ def _indent(spot: OutlineRow, width: int) -> int:
     return min(2 * spot.depth, max(0, width // 3))
 
 
-def _instead(spot: OutlineRow) -> Text:
-    """Return the text of a row without an entry."""
+def _absence_text(spot: OutlineRow) -> Text:
+    """Return the text shown in place of an entry that was not read: why it is missing."""
     branch = spot.branch
     if spot.error is not None:
         why = f"{REFUSED.phrase}: {sentence_of(spot.error)}"
@@ -83,8 +83,8 @@ def _instead(spot: OutlineRow) -> Text:
 
 
 def row_description(spot: OutlineRow, width: int, room: int) -> Text:
-    """Return two lines on a row: its whole name where it does not fit into `room` cells, else its
-    folder; and its position in the folder."""
+    """Return two lines of details on a row: its full name if that does not fit into `room` cells,
+    else its folder; and its position in the folder."""
     branch, entry = spot.branch, spot.entry
     noun, nouns = ("type", "types") if branch.above is None else ("entry", "entries")
     total = branch.total or 0
@@ -118,13 +118,13 @@ def row_description(spot: OutlineRow, width: int, room: int) -> Text:
 
 
 def _ending(text: Text, width: int) -> Text:
-    """Return the end of a text that is too long."""
+    """Return a text; if it is too long, its end after an ellipsis."""
     return text if text.cell_len <= width else Text("…", _DIM).append_text(text[-(width - 1) :])
 
 
 class FolderRows(Rows):
-    """Rows that are inserted and removed around the cursor; `edge` returns the row of the first or
-    the last entry of the cursor's folder."""
+    """A list whose rows are inserted and removed around the cursor. `edge` returns the row of the
+    first (False) or the last (True) entry in the folder of the cursor."""
 
     def __init__(self, edge: Callable[[bool], int]) -> None:
         super().__init__()
@@ -134,8 +134,8 @@ class FolderRows(Rows):
         """Other rows became visible."""
 
     def refit(self, count: int, cursor: int, line: int) -> None:
-        """Set the number of rows, with the cursor on one of them and on a given line of the
-        screen."""
+        """Set the number of rows and the cursor's row, and scroll so that this row is on the given
+        line of the list."""
         self.count = count
         self.cursor = max(0, min(cursor, count - 1))
         self.virtual_size = Size(0, count * self.row_height)
@@ -172,9 +172,9 @@ _LEAST_PAGE = 40
 
 
 class BrowseTree(Vertical):
-    """The folders of the catalog: resized, filtered by name, and expanded down to the entity on the
-    page. Visible rows are read a page at a time, and below them are details of the row under the
-    cursor."""
+    """The folders of the catalog, which can be resized, filtered by name, and expanded down to the
+    entity on the page. Visible rows are read a page at a time; below them are details of the row
+    under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("tree")
     DEFAULT_CSS = """
@@ -217,7 +217,7 @@ class BrowseTree(Vertical):
         yield Static("", id="place", markup=False)
 
     def on_mount(self) -> None:
-        """Draw rows from the outline."""
+        """Show the rows of the outline."""
         self._rows.show(self._outline.height, self._draw)
 
     @property
@@ -242,7 +242,8 @@ class BrowseTree(Vertical):
         self._request_pages()
 
     def refresh_folders(self) -> None:
-        """Read the visible rows and their counts again, and others when they become visible."""
+        """Forget all rows, and read the visible ones again; others are read when they become
+        visible."""
         self._outline.root.reload()
         self._rows.refresh()
         self._request_pages()
@@ -256,7 +257,7 @@ class BrowseTree(Vertical):
     def _handle_rows_change(self, event: FolderRows.RowsChanged) -> None:
         event.stop()
         self._request_pages()
-        self._show_place()
+        self._show_row_details()
 
     async def _browse_session(self) -> BrowseSession:
         catalog = await self._session.catalog()
@@ -265,19 +266,19 @@ class BrowseTree(Vertical):
         return self._browsing
 
     def _request_pages(self) -> None:
-        """Request visible pages that were not read; if there are none, the next page."""
+        """Request the visible pages that were not read; if all were, the next page."""
         height = self._rows.size.height
         if not self._filling or not height:
             return
         if self._browsing is None:
             if self._outline.root.needs_page(0):
-                self._begin()
+                self._open_outline()
             return
         for branch, number in self._browsing.claim(self._rows.scroll_offset.y, height):
             self._read(branch, number)
 
     @work(exclusive=True, group="browse")
-    async def _begin(self) -> None:
+    async def _open_outline(self) -> None:
         root = self._outline.root
         page = _Page(self, root, 0, root.turn)
         with self._session.reporting("opening the catalog", page, page.retry):
@@ -308,7 +309,8 @@ class BrowseTree(Vertical):
     @contextmanager
     def _keeping_cursor(self) -> Iterator[None]:
         """Keep the cursor on its entry and on its line of the screen while rows change."""
-        # While the program ends, Textual removes the rows before it cancels what reads them.
+        # While the program ends, Textual removes the rows before it cancels the workers that read
+        # them.
         if not self.query(FolderRows):
             yield
             return
@@ -325,13 +327,12 @@ class BrowseTree(Vertical):
         last = max(0, (branch.total or 1) - 1 + bool(branch.note))
         place = self._outline.row_of(branch, max(0, min(index, last)))
         rows.refit(self._outline.height, place, line)
-        self._show_place()
+        self._show_row_details()
         self._after_change()
 
-    def _show_place(self) -> None:
+    def _show_row_details(self) -> None:
         if not self.size.height:
-            # Not laid out yet: hiding the lines below now would give the rows a height that they
-            # lose again with the next layout.
+            # Before the first layout, hiding the details would change the height of the rows twice.
             return
         place = self.query_one("#place", Static)
         place.display = self.size.height >= _TELLING_ROWS
@@ -347,7 +348,7 @@ class BrowseTree(Vertical):
     @on(Rows.Moved)
     def _handle_move(self, event: Rows.Moved) -> None:
         event.stop()
-        self._show_place()
+        self._show_row_details()
 
     @on(Rows.Chosen)
     def _handle_chosen(self, event: Rows.Chosen) -> None:
@@ -433,11 +434,11 @@ class BrowseTree(Vertical):
 
     def take_keys(self) -> None:
         """Focus the folders."""
-        # Folders that were folded away get their place now, or they could not take the focus.
+        # Lay out folders that were hidden at once, because they could not take the focus otherwise.
         self.app.stylesheet.apply(self)
         self.screen.set_focus(self._rows)
 
-    # How wide.
+    # Width.
 
     def action_wider(self) -> None:
         """Make the folders wider."""
@@ -455,15 +456,16 @@ class BrowseTree(Vertical):
             self._remembered.set("tree_width", self._width)
             self.add_class(f"-width{self._width}")
 
-    # Narrowing.
+    # Filtering.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow clearing the filter only where there is one."""
+        """Allow clearing the filter only if there is one."""
         del parameters
         return action != "unfilter" or any(self._outline.narrowed())
 
     def action_filter(self) -> None:
-        """Filter the folder under the cursor by a text in names."""
+        """Ask for a text, and show only entries of the folder under the cursor whose names contain
+        it."""
         spot, rows = self._row_at_cursor, self._rows
         position = _CursorPosition(spot.branch, spot.index, rows.cursor - rows.scroll_offset.y)
         with self._keeping_cursor():
@@ -517,7 +519,7 @@ class BrowseTree(Vertical):
             if position.branch.attached and self._row_at_cursor.branch is branch:
                 row = self._outline.row_of(position.branch, position.index)
                 self._rows.refit(self._outline.height, row, position.line)
-                self._show_place()
+                self._show_row_details()
 
     def action_unfilter(self) -> None:
         """Clear the filter."""
@@ -542,8 +544,8 @@ class BrowseTree(Vertical):
             before = browsing.state.message
             location = await browsing.reveal(urn)
             if not self._rows.size.height:
-                # Folders that were hidden have no height, and so no line to show it on, before
-                # the next layout.
+                # Folders that were hidden have no height before the next layout, so the row could
+                # not be shown.
                 laid_out = asyncio.Event()
                 self.call_after_refresh(laid_out.set)
                 await laid_out.wait()
@@ -558,13 +560,13 @@ class BrowseTree(Vertical):
         line = max(1, rows.size.height // 3)
         row = self._outline.row_of(location.branch, location.index or 0)
         rows.refit(self._outline.height, row, line)
-        self._show_place()
+        self._show_row_details()
         self._request_pages()
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """The error place of a page that is being read."""
+    """Reports an error of reading a page of a folder in the rows of that page."""
 
     folders: BrowseTree
     branch: Branch
@@ -572,7 +574,8 @@ class _Page:
     turn: int
 
     def __call__(self, why: str) -> bool:
-        """Return whether the error is shown in the rows of the page, or concerns them no more."""
+        """Return whether the error is shown in the rows of the page, or the page is not needed any
+        more."""
         del why
         return self.turn != self.branch.turn or self.number in self.branch.failed
 

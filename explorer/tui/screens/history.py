@@ -1,5 +1,5 @@
-"""The history tab: versions of aspects and what each changed, who described each column, and the
-dialog that restores an old description.
+"""The history tab: the versions of aspects with their changes, the authors of column descriptions,
+and the dialog that restores an old description.
 """
 
 import asyncio
@@ -72,9 +72,9 @@ _RUN_FROM = 100
 
 @dataclass(slots=True)
 class Track:
-    """An aspect in the list, with its versions as far as they were read.
+    """An aspect in the list, with the versions that were read.
 
-    `is_requested` says whether any were asked for.
+    `is_requested` says whether its versions were requested.
     """
 
     latest: "Version"
@@ -94,14 +94,16 @@ class Track:
 
     @property
     def available_steps(self) -> Sequence[VersionStep]:
-        """Return the versions that were read, else the latest, which came with the entity."""
+        """Return the versions that were read; if none were, the latest version, which came with the
+        entity."""
         latest = VersionStep(self.aspect, self.latest, None, "not read")
         return self.history.steps or (latest,)
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """A row of the list: an aspect, one of its versions, or (`more`) those not read yet."""
+    """A row of the list: an aspect, one of its versions, or (`more`) the line that reads older
+    versions."""
 
     track: Track
     step: VersionStep | None = None
@@ -109,35 +111,35 @@ class HistoryRow:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return what tells the row from the others, also when the versions are read again."""
+        """Return a key that identifies the row, even after the versions are read again."""
         step = self.step
         return self.track.aspect, self.more, step and (step.millis or step.version.number)
 
 
 @dataclass(frozen=True, slots=True)
 class StampText:
-    """Text of who wrote something and when, in the zone and with the names of the session."""
+    """Formats author and time of a change, with the names and the time zone of the session."""
 
     times: Times
     names: ActorNames
 
     def when(self, stamp: "AuditStamp | None") -> str:
-        """Return when it was written."""
+        """Return the time of a stamp."""
         return self.times.when(stamp)
 
     def who(self, stamp: "AuditStamp | None") -> str:
-        """Return the name of who wrote it; not cleaned for the screen."""
+        """Return the name of a stamp's author, not cleaned for the screen."""
         return actor_of(stamp, self.names)
 
     def both(self, stamp: "AuditStamp | None", width: int) -> Text:
-        """Return both in columns of a fixed width, wider in a wide list."""
+        """Return time and author in columns of a fixed width, which are wider in a wide list."""
         at = self.when(stamp)
         room = _WHO if width < _RUN_FROM else _WHO * 2
         text = padded(Text(at), max(_WHEN, cell_len(at))).append("  ")
         return text.append_text(padded(line_text(self.who(stamp)), room)).append(" ")
 
     def facts(self, change: "ColumnChange") -> list[Text]:
-        """Return who gave a description, when, and in which run."""
+        """Return the facts of a description: edited or ingested, time, author, and run."""
         return [
             Text("✎ edited" if change.origin == "edited" else "ingested"),
             Text(self.when(change.created)),
@@ -147,7 +149,8 @@ class StampText:
 
 
 class VersionsList:
-    """Aspects, the one written last first, each with its versions under it, newest first."""
+    """The list of aspects, the most recently written first, each followed by its versions, newest
+    first."""
 
     def __init__(self, tracks: Sequence[Track], stamps: StampText) -> None:
         self._stamps = stamps
@@ -162,7 +165,7 @@ class VersionsList:
         return len(self.places)
 
     def lay_out(self) -> None:
-        """List the rows again: a folded aspect shows no versions."""
+        """Build the rows again; a collapsed aspect shows no versions."""
         self.places = []
         for track in self.tracks:
             self.places.append(HistoryRow(track))
@@ -172,7 +175,7 @@ class VersionsList:
                     self.places.append(HistoryRow(track, more=True))
 
     def title(self) -> Text:
-        """Return how many aspects and versions there are."""
+        """Return the title: the numbers of aspects and versions."""
         totals = [track.history.total for track in self.tracks]
         text = Text(counted(len(self.tracks), "aspect"), "bold")
         number = sum(total for total in totals if total is not None)
@@ -181,12 +184,13 @@ class VersionsList:
         return text.append(" · versions on request" if number == 0 else "", "dim")
 
     def is_marked(self, place: HistoryRow) -> bool:
-        """Return whether this version is the one marked."""
+        """Return whether a row is the marked version."""
         mark = self.marked
         return mark is not None and place.step is not None and place.step is mark.step
 
     def draw(self, index: int, width: int) -> tuple[Text]:
-        """Return a row: an aspect with who wrote it last, or a version with what it changed."""
+        """Return a row: an aspect with its last author, or a version with a summary of its
+        changes."""
         place = self.places[index]
         if place.more:
             history = place.track.history
@@ -217,7 +221,7 @@ class VersionsList:
         return row.append_text(join([Text(fact.plain, "dim") for fact in facts]))
 
     def head(self, index: int) -> Text:
-        """Return which version a row is: its aspect, number, time, author and run."""
+        """Return the heading for a row's version: its aspect, number, time, author and run."""
         place = self.places[index]
         step = place.step or place.track.newest
         if place.more or step is None:
@@ -233,7 +237,7 @@ class VersionsList:
         return join(facts)
 
     def head_against(self, marked: VersionStep) -> Text:
-        """Return which version another is compared with."""
+        """Return the line that names the marked version, with which another is compared."""
         stamp = marked.version.created
         text = Text(f"\nagainst ◆ {self._stamps.when(stamp)} ", "bold")
         return text.append_text(line_text(self._stamps.who(stamp), "dim"))
@@ -243,14 +247,16 @@ class VersionsList:
         return self.index_of(HistoryRow(track))
 
     def index_of(self, place: HistoryRow) -> int:
-        """Return where a row is now; where it is no longer, that of its aspect, or else 0."""
+        """Return the index of a row in the present list; if it is gone, the index of its aspect,
+        else 0."""
         keys = [row.key for row in self.places]
         candidates = (place.key, HistoryRow(place.track).key)
         return next((keys.index(key) for key in candidates if key in keys), 0)
 
 
 class BlameList:
-    """Every column in the order of the schema, with who gave it its description, and when."""
+    """The list of all columns in the order of the schema, with author and time of each
+    description."""
 
     def __init__(
         self, entity: "Entity", blamed: Mapping[str, "ColumnChange"], stamps: StampText
@@ -265,12 +271,12 @@ class BlameList:
         return len(self.columns)
 
     def title(self) -> Text:
-        """Return how many columns have a description."""
+        """Return the title: how many columns have a description."""
         text = Text("Who described the columns", "bold")
         return text.append(f" · {len(self.blamed):,} of {len(self.columns):,}", "dim")
 
     def draw(self, index: int, width: int) -> tuple[Text]:
-        """Return a row: the column, when it was described and by whom."""
+        """Return a row: a column, and time and author of its description."""
         column = self.columns[index]
         name = max(_NAME_AT_LEAST, min(self._name, width - _WHEN - _WHO - 8))
         row = Text(" ").append_text(padded(line_text(column.path.simple), name)).append("  ")
@@ -284,7 +290,7 @@ class BlameList:
         return (row,)
 
     def head(self, index: int) -> Text:
-        """Return the column, and who gave it its description, when, and in which run."""
+        """Return the heading for a row: the column, and author, time and run of its description."""
         column = self.columns[index]
         change = self.blamed.get(column.path.raw)
         facts = self._stamps.facts(change) if change else ()
@@ -292,7 +298,7 @@ class BlameList:
 
 
 class ColumnList:
-    """Every change of one column's description, newest first."""
+    """The list of all changes of one column's description, newest first."""
 
     def __init__(self, path: str, changes: Sequence["ColumnChange"], stamps: StampText) -> None:
         self._stamps = stamps
@@ -305,28 +311,28 @@ class ColumnList:
         return len(self.changes)
 
     def title(self) -> Text:
-        """Return the column, and how often its description changed."""
+        """Return the title: the column, and the number of changes."""
         text = line_text(self._name, "bold")
         return text.append(f" · {counted(len(self.changes), 'change')}", "dim")
 
     def draw(self, index: int, width: int) -> tuple[Text]:
-        """Return a row: when the change was made, by whom, and the new text."""
+        """Return a row: time and author of a change, and the new text."""
         change = self.changes[index]
         row = Text(" ").append("✎ " if change.origin == "edited" else "  ", "bold")
         row.append_text(self._stamps.both(change.created, width))
         return (row.append_text(preview(change.after, missing="removed")),)
 
     def head(self, index: int) -> Text:
-        """Return who made the change, when, and in which run."""
+        """Return the heading for a row: author, time and run of a change."""
         return join([line_text(self._name, "bold"), *self._stamps.facts(self.changes[index])])
 
 
 HistoryList: TypeAlias = VersionsList | BlameList | ColumnList
-"""A list that the tab shows."""
+"""Any list that the tab can show."""
 
 
 def tracks_of(entity: "Entity") -> list[Track]:
-    """Return the aspects that have a history, the one written last first."""
+    """Return the aspects that have a history, the most recently written first."""
     return [
         Track(version_of(aspect), AspectHistory(aspect.name)) for aspect in aspects_by_time(entity)
     ]
@@ -335,7 +341,8 @@ def tracks_of(entity: "Entity") -> list[Track]:
 async def read_more_versions(
     catalog: "AsyncCatalog", entity: "Entity", track: Track, count: int
 ) -> None:
-    """Read the next `count` versions of an aspect; one that was deleted meanwhile has none."""
+    """Read the next `count` versions of an aspect into its track. An aspect that was deleted
+    meanwhile has none."""
     try:
         page = await catalog.versions(
             entity.urn, track.aspect, start=track.history.read_count, count=count
@@ -357,7 +364,7 @@ _REASONS: Mapping[NotRestorable, str] = {
 
 @dataclass(frozen=True, slots=True)
 class RestoreOutcome:
-    """How the dialog was closed; `refused` is the error if the connection is read-only."""
+    """The result of the dialog; `refused` is the error message if the connection is read-only."""
 
     restored: bool = False
     refused: str = ""
@@ -378,7 +385,7 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
     def __init__(self, session: TerminalSession, old: OldDescription) -> None:
         super().__init__()
         self._session = session
-        self._old = old
+        self._old_description = old
         self._description: DescriptionSession | None = None
 
     def compose(self) -> ComposeResult:
@@ -406,12 +413,12 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
         self.say("restoring …")
         with self._session.reporting("restoring the old description"):
             if self._description is None:
-                catalog, old = await self._session.catalog(), self._old
+                catalog, old = await self._session.catalog(), self._old_description
                 self._description = DescriptionSession(
                     catalog, old.urn, old.path, base=old.current_text
                 )
             try:
-                await self._description.write(self._old.text)
+                await self._description.write(self._old_description.text)
             except ReadOnly as error:
                 self.dismiss(RestoreOutcome(refused=str(error)))
             except TextConflict:
@@ -421,7 +428,7 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
                 self.dismiss(RestoreOutcome(restored=True))
 
     def _show(self, question: str) -> None:
-        old = self._old
+        old = self._old_description
         stamps = StampText(self._session.times, self._session.names)
         stamp = f"as of {stamps.when(old.stamp)} {stamps.who(old.stamp)}"
         of = join([line_text(old.name), line_text(old.column), line_text(stamp, "dim")])
@@ -445,9 +452,10 @@ _BOTH_FROM = 8
 
 
 class HistoryTab(Vertical, View):
-    """A list of versions, or of columns and who described them; beside it what was changed."""
+    """A list of versions, or of columns with the authors of their descriptions; beside it the
+    changes of the row under the cursor."""
 
-    # The key works beside the list, too, where the text of a version is read.
+    # This key also works while the text of a version has the focus.
     BINDINGS: ClassVar[list[BindingType]] = bindings("history", "ask('restore')")
     DEFAULT_CSS = """
     HistoryTab #of { height: 1; padding: 0 1; }
@@ -467,7 +475,7 @@ class HistoryTab(Vertical, View):
     """
 
     class DescriptionRestored(Message):
-        """A description was restored: the entity has to be read again."""
+        """A description was restored, so the entity has to be read again."""
 
     def __init__(self, session: TerminalSession) -> None:
         super().__init__()
@@ -480,24 +488,24 @@ class HistoryTab(Vertical, View):
         self._refused = False
 
     def compose(self) -> ComposeResult:
-        """Yield the title of the list, the list, and what was changed."""
+        """Yield the title of the list, the list, and the changes."""
         yield Static("", id="of", markup=False)
         with Container(id="both"):
-            yield HistoryRows(self._able)
+            yield HistoryRows(self._is_available)
             with Vertical(id="changed"):
                 yield Static("", id="head", markup=False)
                 yield DifferenceRows()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action can be done now."""
-        return self._able(str(parameters[0])) if action == "ask" else True
+        return self._is_available(str(parameters[0])) if action == "ask" else True
 
     def action_ask(self, action: str) -> None:
-        """Run an action of the list while its text has the focus."""
+        """Run an action of the list while the text beside it has the focus."""
         self.post_message(ActionRequested(action))
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """List its aspects, each with who wrote it last. No request."""
+        """List the aspects of an entity, each with its last author. No request."""
         same = keep and self._entity is not None
         self._entity = entity
         if not same:
@@ -507,13 +515,13 @@ class HistoryTab(Vertical, View):
             self._lay_out(0)
 
     def show_times(self) -> None:
-        """Show every time in the zone chosen now."""
+        """Show all times in the chosen zone."""
         self._rows.refresh()
         self._show_change()
 
     def table(self) -> "Table | None":
-        """Return the list with the versions in collapsed aspects; those that were not read yet are
-        read when they are wanted."""
+        """Return the list as a table, including versions in collapsed aspects. Versions not read
+        yet are read when the rows are."""
         if self._entity is None:
             return None
         name, names = self._entity.name, self._session.names
@@ -546,11 +554,11 @@ class HistoryTab(Vertical, View):
 
     def focus_content(self) -> None:
         """Focus the list."""
-        self._look_at(text=False)
+        self._focus_text_or_list(text=False)
 
     async def read(self, entity: "Entity") -> None:
-        """Read the newest versions: one request for each aspect, all at once, where the server has
-        a request for versions; elsewhere an aspect's are read when it is unfolded."""
+        """Read the newest versions of all aspects, with one request for each, all at once. If the
+        server has no request for versions, those of an aspect are read when it is expanded."""
         catalog = await self._session.catalog()
         tracks = tracks_of(entity)
         folds = {
@@ -565,7 +573,7 @@ class HistoryTab(Vertical, View):
             return
         for track in tracks:
             track.folded = folds.get(track.aspect, track.history.read_count < 2)
-        # The versions come between the rows: the cursor stays on the one it was moved to meanwhile.
+        # The new versions are inserted between the rows, so the cursor is put back on its row.
         place = self._place
         self._versions = VersionsList(tracks, self._stamps)
         self._lines.clear()
@@ -575,7 +583,7 @@ class HistoryTab(Vertical, View):
             self._lay_out(0 if place is None else self._versions.index_of(place))
 
     async def _read_names(self, tracks: Sequence[Track]) -> None:
-        """Read the names of those who wrote the versions that were read."""
+        """Read the names of the authors of the versions that were read."""
         versions = (step.version for track in tracks for step in track.available_steps)
         await self._session.read_names(actors_of(version.created for version in versions))
 
@@ -595,7 +603,7 @@ class HistoryTab(Vertical, View):
         at, places = self._rows.cursor, self._versions.places
         return places[at] if self._open_list is self._versions and at < len(places) else None
 
-    def _able(self, action: str) -> bool:
+    def _is_available(self, action: str) -> bool:
         listing = self._open_list is self._versions
         match action:
             case "fold" | "mark":
@@ -619,7 +627,7 @@ class HistoryTab(Vertical, View):
             case "into" if place is not None and place.step is None:
                 self._fold(place.track, folded=False)
             case "into":
-                self._look_at(text=True)
+                self._focus_text_or_list(text=True)
             case "out" if place is not None:
                 self._fold(place.track, folded=True)
             case "out" | "back":
@@ -627,7 +635,7 @@ class HistoryTab(Vertical, View):
             case "mark" if place is not None:
                 self._mark(place)
             case "blame":
-                self._turn_to_columns()
+                self._show_columns()
             case "restore":
                 self._ask_to_restore()
 
@@ -640,9 +648,9 @@ class HistoryTab(Vertical, View):
         elif place is not None and place.step is None:
             self._fold(place.track, folded=not place.track.folded)
         elif self._blame is not None and self._column is None:
-            self._turn_to_column(self._blame.columns[event.index].path.raw)
+            self._show_column(self._blame.columns[event.index].path.raw)
         else:
-            self._look_at(text=True)
+            self._focus_text_or_list(text=True)
 
     @on(Rows.Moved, "HistoryRows")
     def _handle_move(self, event: Rows.Moved) -> None:
@@ -652,16 +660,16 @@ class HistoryTab(Vertical, View):
     @on(DifferenceRows.DifferenceClosed)
     def _close_difference(self, event: DifferenceRows.DifferenceClosed) -> None:
         event.stop()
-        self._look_at(text=False)
+        self._focus_text_or_list(text=False)
 
     def on_resize(self) -> None:
-        """Show list and text side by side, in a narrow tab one above the other, in a small one
-        one at a time."""
+        """Show list and text side by side; in a narrow tab one above the other; in a small tab only
+        one of them."""
         stacked = self.size.width < _BESIDE_FROM
         self.set_class(stacked, "-stacked")
         self.set_class(stacked and self.size.height < _BOTH_FROM, "-one")
 
-    def _look_at(self, *, text: bool) -> None:
+    def _focus_text_or_list(self, *, text: bool) -> None:
         self.set_class(text, "-looking")
         self.screen.set_focus(self.query_one(DifferenceRows) if text else self._rows)
 
@@ -691,7 +699,7 @@ class HistoryTab(Vertical, View):
             self._blame = None
             self._lay_out(0)
 
-    def _turn_to_columns(self) -> None:
+    def _show_columns(self) -> None:
         if self._blame is not None:
             self._blame = self._column = None
             self._lay_out(0)
@@ -700,7 +708,7 @@ class HistoryTab(Vertical, View):
             self._lay_out(0, reading=True)
             self._ask_columns(self._entity)
 
-    def _turn_to_column(self, path: str) -> None:
+    def _show_column(self, path: str) -> None:
         if self._entity is not None:
             self._column = ColumnList(path, (), self._stamps)
             self._lay_out(0, reading=True)
@@ -743,7 +751,7 @@ class HistoryTab(Vertical, View):
             if track in self._versions.tracks and self._open_list is self._versions:
                 at, place = self._rows.cursor, self._place
                 self._versions.lay_out()
-                # On “… older ones” the cursor stays where it is: the next version comes there.
+                # On “… older ones” the index stays the same: the next version takes its place.
                 if place is not None and not (place.more and place.track is track):
                     at = self._versions.index_of(place)
                 self._lay_out(at)
@@ -761,7 +769,7 @@ class HistoryTab(Vertical, View):
         self._show_change()
 
     def _show_change(self) -> None:
-        """Show what was changed in the row under the cursor."""
+        """Show the changes of the row under the cursor."""
         self.workers.cancel_group(self, "difference")
         history, at = self._open_list, self._rows.cursor
         if not self._rows.count:
@@ -797,19 +805,19 @@ class HistoryTab(Vertical, View):
             else:
                 self._show_lines(head, (), "◆ marked: move to another version to compare.")
         else:
-            self._explain(head, step)
+            self._show_version_changes(head, step)
 
     @work(exclusive=True, group="difference", description="two versions")
     async def _compare(
         self, head: Text, marked: VersionStep, step: VersionStep, track: Track
     ) -> None:
-        # Versions run newest first: the one further down is the older.
+        # Versions are listed newest first, so the one with the greater index is older.
         older, newer = sorted((marked, step), key=track.history.steps.index, reverse=True)
         lines = await asyncio.to_thread(_between, older, newer)
         self._show_lines(head, lines, "The two versions are the same.")
 
     @work(exclusive=True, group="difference", description="a version")
-    async def _explain(self, head: Text, step: VersionStep) -> None:
+    async def _show_version_changes(self, head: Text, step: VersionStep) -> None:
         cached = self._lines.get(id(step))
         lines = cached[1] if cached else await asyncio.to_thread(step.diff)
         self._lines[id(step)] = step, lines
@@ -818,7 +826,7 @@ class HistoryTab(Vertical, View):
     def _ask_to_restore(self) -> None:
         if self._session.refuses_to_write():
             return
-        old = self._old()
+        old = self._old_description()
         if isinstance(old, str):
             self._session.say(_REASONS[old])
         elif old is None:
@@ -838,9 +846,9 @@ class HistoryTab(Vertical, View):
             self._lay_out(self._rows.cursor)
             self._session.say(outcome.refused, error=True)
 
-    def _old(self) -> OldDescription | NotRestorable | None:
-        """Return the old description under the cursor, why it cannot be restored, or nothing where
-        the list is empty."""
+    def _old_description(self) -> OldDescription | NotRestorable | None:
+        """Return the old description under the cursor, or why it cannot be restored; None if the
+        list is empty."""
         entity, column = self._entity, self._column
         if entity is None or not self._rows.count:
             return None

@@ -1,5 +1,5 @@
-"""The map: the neighbourhood of an entity, laid out in boxes and lines of text cells; and a window
-on a drawing of any size, with a cursor that moves from box to box, and a minimap."""
+"""The lineage map: draws the neighbourhood of an entity as boxes and lines in text cells, and shows
+a window of the drawing with a cursor that moves from box to box, and a minimap."""
 
 import unicodedata
 from collections import defaultdict
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 Span = tuple[str, int]
-"""Text, and its ink; with `CURSOR` added where the cursor is."""
+"""A text and its `Ink`, plus `CURSOR` under the cursor."""
 
 _EAST, _SOUTH, _WEST, _NORTH, _FIRM, _CORNER = 1, 2, 4, 8, 16, 32
-# By the bits of the directions a cell's line leads in.
+# The characters, indexed by the bits of the directions in which the lines of a cell lead.
 _LIGHT = " ─│╭──╮┬│╰│├╯┴┤┼"
 _HEAVY = " ━┃┏━━┓┳┃┗┃┣┛┻┫╋"
 _FAINT = {
@@ -69,23 +69,23 @@ _INKS = {
     "removed": Ink.REMOVED,
     "more": Ink.MORE,
 }
-# Colour never says it alone: the sign before a name does.
+# Signs before names, because colour alone must not carry meaning.
 _SIGNS = {"plain": "", "root": "", "ghost": "? ", "removed": "✗ ", "more": ""}
 
 
 def _shape(mask: int) -> str:
     directions = mask & 15
     if directions == 15 and not mask & _CORNER:
-        # Lines that only cross: the one that goes along passes under the other.
+        # Where lines only cross, the horizontal one passes under the vertical one.
         return "│"
     if not mask & _FIRM and directions in _FAINT:
         return _FAINT[directions]
     return _LIGHT[directions]
 
 
-def _mix() -> Iterator[tuple[tuple[int, int], str]]:
-    """Return the box-drawing characters with heavy and light arms, by all their directions and the
-    heavy ones, from their Unicode names."""
+def _mixed_characters() -> Iterator[tuple[tuple[int, int], str]]:
+    """Yield the box-drawing characters with both heavy and light arms, each with two masks: all its
+    directions, and its heavy ones. They are found by their Unicode names."""
     ways = {"RIGHT": _EAST, "DOWN": _SOUTH, "LEFT": _WEST, "UP": _NORTH}
     ways |= {"VERTICAL": _SOUTH | _NORTH, "HORIZONTAL": _EAST | _WEST}
     for code in range(0x2500, 0x254C):
@@ -103,13 +103,13 @@ def _mix() -> Iterator[tuple[tuple[int, int], str]]:
             yield (light | heavy, heavy), chr(code)
 
 
-_MIXED = dict(_mix())
+_MIXED = dict(_mixed_characters())
 _SHAPES = [_shape(mask) for mask in range(64)]
 _ADDED = [bytes(mask | bits for mask in range(256)) for bits in range(64)]
 
 
 class LineageDrawing:
-    """A laid-out neighbourhood, of which windows are drawn."""
+    """A neighbourhood with its layout; `window` draws a part of it."""
 
     def __init__(self, hood: Neighbourhood, layout: "Layout[str]", texts: "_Texts") -> None:
         self.hood = hood
@@ -132,7 +132,8 @@ class LineageDrawing:
         self._masks = self._lines(self._points)
 
     def _lines(self, edges: Iterable[Edge]) -> dict[int, bytearray]:
-        """Return the lines of edges by their rows: where those of each cell lead."""
+        """Return the lines of edges as masks: by row, for each cell the directions in which its
+        lines lead."""
         rows: dict[int, bytearray] = defaultdict(lambda: bytearray(self.width))
         for edge in edges:
             points = self._points.get(edge, [])
@@ -153,7 +154,8 @@ class LineageDrawing:
         return dict(rows)
 
     def fits(self, size: tuple[int, int]) -> bool:
-        """Return whether a window of this size shows all of it, with a free cell on either side."""
+        """Return whether a window of this width and height shows the whole drawing, with a free
+        cell on either side."""
         return self.width + 2 <= size[0] and self.height <= size[1]
 
     def window(
@@ -167,8 +169,8 @@ class LineageDrawing:
         cursor: str,
         mark: str,
     ) -> list[list[Span]]:
-        """Return the rows of a window, each as segments of one style; `lit` edges are drawn
-        heavy."""
+        """Return the rows of a window as segments of one style each. `lit` edges are drawn heavy;
+        `cursor` and `mark` are nodes."""
         lit_masks = self._lines(lit)
         return [
             list(self._row(y, left, width, lit_masks.get(y), lit, cursor, mark))
@@ -191,7 +193,7 @@ class LineageDrawing:
         if lit_row is not None:
             for x, lit_mask in enumerate(_cut_row(lit_row, left, width)):
                 if directions := lit_mask & 15:
-                    # Where lines join, the way keeps what joins it; where they only cross, not.
+                    # A heavy line keeps light lines that join it, but not lines that only cross it.
                     joined = masks[x] & 15 if masks[x] & _CORNER else directions
                     cells[x], inks[x] = (
                         _MIXED.get((joined, directions), _HEAVY[directions]),
@@ -223,14 +225,14 @@ class LineageDrawing:
 def draw(
     hood: Neighbourhood, width: int, height: int, previous: "LineageDrawing | None" = None
 ) -> LineageDrawing:
-    """Lay out a neighbourhood for a window of this size: with a second line of facts under every
-    name if all of it fits, else with one line each. Takes a few ms for a dozen nodes, about 20 ms
-    for 200."""
+    """Lay out a neighbourhood for a window of this size. If everything fits, every box has a second
+    line with facts. Nodes of the `previous` drawing keep their order. Takes a few ms for a dozen
+    nodes, about 20 ms for 200."""
     from explorer.graph.layout import Spacing, lay_out_pairs
 
     widest = max(12, min(30, width // 4))
     before = previous.layout if previous else None
-    # Far more boxes than rows need not be tried.
+    # With far more boxes than rows, two lines are not tried.
     for tall in (True, False) if len(hood.nodes) <= 2 * height else (False,):
         texts = _write(hood.nodes, widest, tall=tall)
         sizes: dict[str, tuple[float, float]] = {
@@ -263,7 +265,7 @@ def _write(nodes: Mapping[str, LineageNode], widest: int, *, tall: bool) -> _Tex
     for node in nodes.values():
         name = _cut(_SIGNS[node.state] + node.name, widest)
         ink = _INKS[node.state]
-        # Facts that are the same as the root's are left out.
+        # Facts that the node shares with the root are left out.
         parts = node.fact.split(FACT_SEPARATOR)
         fact = FACT_SEPARATOR.join(part for part in parts if tall or part not in usual)
         if cell_len(fact) > widest:
@@ -315,7 +317,7 @@ def _put_in_brackets(cells: list[str], *, is_cursor: bool, is_mark: bool) -> lis
 
 
 def _mark_cut(cells: list[str], first: int, end: int) -> list[str]:
-    """Return a box that the window cuts, with a mark at the cut."""
+    """Return the cells of a box that is cut by the window, with a mark at the cut."""
     box_cells = list(cells)
     if first > 0:
         if cell_len(box_cells[first]) > 1:
@@ -334,7 +336,7 @@ def _overlay(under: list[_T], over: list[_T], at: int) -> None:
 
 
 def _cut_row(row: bytearray | None, left: int, width: int) -> bytes:
-    """Return so many cells of a row from `left` on, which may lie beyond its ends."""
+    """Return `width` cells of a row from `left` on; cells beyond its ends are empty."""
     before = bytes(min(max(-left, 0), width))
     inside = b"" if row is None else bytes(row[max(left, 0) : max(left + width, 0)])
     return (before + inside).ljust(width, b"\0")
@@ -414,17 +416,17 @@ def _distance(here: "Box", box: "Box", way: Direction) -> tuple[float, float, fl
 Small = list[list[str]]
 
 CORNER = (18, 5)
-"""The cells of the one that stands at the edge of the window, its frame not counted."""
+"""The width and height of a minimap in a corner of the window, without its frame."""
 _BOX, _SEEN, _BOX_SEEN = "▪", "░", "▓"
-# Below, an overview would hide what it is of.
+# In a smaller window, a minimap would cover the drawing.
 _WINDOW_AT_LEAST = (60, 14)
-# A drawing that reaches just over the edge needs none.
+# A drawing that is hardly larger than the window needs no minimap.
 _LARGER = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Minimap:
-    """A drawing reduced to a few cells; the boxes are counted once for each drawing."""
+    """A drawing reduced to a few cells. Its boxes are counted once for each drawing."""
 
     width: int
     height: int
@@ -436,7 +438,8 @@ class Minimap:
     def of(
         cls, boxes: "Iterable[Box]", whole: tuple[int, int], width: int, height: int
     ) -> "Minimap":
-        """Return the minimap of boxes in a drawing of size `whole`, in a number of cells."""
+        """Return the minimap of a drawing with these boxes and the size `whole`, in `width` ×
+        `height` cells."""
         across, down = max(whole[0] / width, 1), max(whole[1] / height, 1)
         cells = frozenset(
             (min(int(x / across), width - 1), min(int(box.y / down), height - 1))
@@ -446,16 +449,16 @@ class Minimap:
         return cls(width, height, across, down, cells)
 
     def cell(self, box: "Box") -> tuple[int, int]:
-        """Return the cell of a box's middle."""
+        """Return the cell of the minimap that shows the middle of a box."""
         x, y = (box.x + box.width / 2) / self.across, box.y / self.down
         return min(int(x), self.width - 1), min(int(y), self.height - 1)
 
     def small(
         self, window: tuple[int, int, int, int] | None, marks: "Mapping[str, Box | None]"
     ) -> Small:
-        """Return the cells row by row; the part in a window of the drawing (left, top, width,
-        height) has a background. `marks` are the signs of single boxes, later ones over earlier
-        ones."""
+        """Return the cells row by row. The part that shows a window of the drawing (left, top,
+        width, height) has a background. `marks` are signs for single boxes; later signs cover
+        earlier ones."""
         rows = [[self._sign(x, y, window) for x in range(self.width)] for y in range(self.height)]
         for sign, box in marks.items():
             if box is not None:
@@ -486,7 +489,8 @@ def is_wanted(drawing: tuple[int, int], window: tuple[int, int]) -> bool:
 
 def free_place(boxes: "Iterable[Box]", window: tuple[int, int, int, int]) -> tuple[int, int] | None:
     """Return the cell of a window (left, top, width, height) where a minimap covers no box: in a
-    corner, the lower right one first, else along an edge. None if every place covers a box."""
+    corner, preferably the lower right one, else along an edge. Return None if there is no such
+    place."""
     first_column, first_row, width, height = window
     wide, high = CORNER[0] + 2, CORNER[1] + 2
     rectangles = [
@@ -512,13 +516,13 @@ def free_place(boxes: "Iterable[Box]", window: tuple[int, int, int, int]) -> tup
 
 
 def draw_frame(small: Small) -> list[str]:
-    """Return the rows with a frame."""
+    """Return the rows of a minimap with a frame around them."""
     line = "─" * len(small[0])
     return [f"╭{line}╮", *(f"│{''.join(row)}│" for row in small), f"╰{line}╯"]
 
 
 def cover_row(row: list[Span], at: int, text: str, ink: int) -> list[Span]:
-    """Return a row with a text over its cells from `at` on, where there are only lines and
+    """Return a row with a text over its cells from `at` on. The covered cells must be lines or
     blanks."""
     before, rest = _split(row, at)
     _, after = _split(rest, len(text))
@@ -553,7 +557,7 @@ _MARGIN = Spacing(1, 4, 1, 4)
 
 
 class LineageMap(ScrollView, SizeAware, can_focus=True):
-    """A window on a drawing; only visible cells are drawn."""
+    """A scrollable view of a drawing. Only visible cells are drawn."""
 
     DEFAULT_CSS = """
     LineageMap { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
@@ -588,16 +592,16 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         self.redraw()
 
     def show(self, drawing: LineageDrawing, root: str, cursor: str) -> None:
-        """Show a drawing, with the cursor on one of its boxes, else on the root."""
+        """Show a drawing, with the cursor on the box `cursor` if it exists, else on the root."""
         same = self.drawing is not None and self.root == root
         self.drawing, self.root = drawing, root
         self.cursor = cursor if cursor in drawing.boxes else root
         self._overviews.clear()
         self._fitted = False
         self._spread()
-        self._lead()
+        self._update_lit_edges()
         if same:
-            self.call_after_refresh(self._follow)
+            self.call_after_refresh(self._scroll_to_cursor)
         else:
             self.call_after_refresh(self.centre)
         self.redraw()
@@ -610,9 +614,10 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
             self.virtual_size = Size(0, 0) if self._fitted else size
 
     def hold(self, edges: frozenset[Edge]) -> None:
-        """Highlight these edges wherever the cursor moves; without any, the path to the cursor."""
+        """Highlight these edges until further notice; if there are none, highlight the path from
+        the root to the cursor."""
         self._pinned = edges
-        self._lead()
+        self._update_lit_edges()
         self.redraw()
 
     @property
@@ -625,8 +630,8 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         if self.drawing is None or node not in self.drawing.boxes:
             return
         self.cursor = node
-        self._lead()
-        self._follow()
+        self._update_lit_edges()
+        self._scroll_to_cursor()
         self.redraw()
 
     def redraw(self) -> None:
@@ -648,7 +653,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         if at != self._window_at:
             self._window_at = at
             self._window = self._draw_window(self.drawing, at)
-        styles = self._dress()
+        styles = self._ink_styles()
         pieces = [Segment(text, styles[ink]) for text, ink in self._window[y]]
         return Strip(pieces, width).apply_style(self.rich_style)
 
@@ -687,7 +692,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         boxes = drawing.boxes
         return {"◎": boxes.get(self.root), "◆": boxes.get(self.mark), "◉": boxes.get(self.cursor)}
 
-    def _dress(self) -> dict[int, Style]:
+    def _ink_styles(self) -> dict[int, Style]:
         cursor = self.get_component_rich_style("map--cursor", partial=True)
         styles = dict(_STYLES)
         styles[Ink.WAY] += self.get_component_rich_style("map--way", partial=True)
@@ -695,7 +700,8 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         return styles | {ink | CURSOR: style + cursor for ink, style in styles.items()}
 
     def _offset(self) -> tuple[int, int]:
-        """Return the cell of the drawing at the top left; a small drawing is centred."""
+        """Return the cell of the drawing at the top left of the window; a small drawing is
+        centred."""
         region, drawing = self.scrollable_content_region, self.drawing
         if drawing is None:
             return 0, 0
@@ -703,8 +709,9 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         above = max((region.height - drawing.height) // 2, 0)
         return self.scroll_offset.x - aside, self.scroll_offset.y - above
 
-    def _lead(self) -> None:
-        """Return the highlighted edges: those held, or the path between the root and the cursor."""
+    def _update_lit_edges(self) -> None:
+        """Set the highlighted edges: those given to `hold`, else the path between the root and the
+        cursor."""
         if self._pinned or self.drawing is None:
             self._lit = self._pinned
         elif self.cursor == self.root:
@@ -712,14 +719,14 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         else:
             self._lit = edges_between(self.drawing.hood.edges, self.root, self.cursor)
 
-    def _region(self) -> Region | None:
+    def _cursor_region(self) -> Region | None:
         box = self.drawing.boxes.get(self.cursor) if self.drawing else None
         if box is None:
             return None
         return Region(int(box.x) + 1, int(box.y), int(box.width), int(box.height))
 
-    def _follow(self) -> None:
-        region = self._region()
+    def _scroll_to_cursor(self) -> None:
+        region = self._cursor_region()
         if region is not None and self.size.area:
             self.scroll_to_region(
                 region, spacing=_MARGIN, animate=False, immediate=True, force=True
@@ -727,7 +734,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
 
     def centre(self) -> None:
         """Centre the window on the cursor."""
-        region, view = self._region(), self.scrollable_content_region
+        region, view = self._cursor_region(), self.scrollable_content_region
         if region is None:
             return
         x = max(0, region.x - (view.width - region.width) // 2)
@@ -737,7 +744,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
 
     def on_resize(self) -> None:
         """Keep the cursor in view after a resize."""
-        self._follow()
+        self._scroll_to_cursor()
         self.redraw()
 
     def on_click(self, event: events.Click) -> None:

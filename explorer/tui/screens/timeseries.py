@@ -1,6 +1,6 @@
-"""The tabs that show measurements over time: a base with totals, a chart, and a list with the keys;
-usage (queries by day, users, columns and the queries themselves); and the profile (rows over time,
-the columns of the newest profile, and one column in full).
+"""The tabs that show measurements over time: their base, with totals, a chart and a list; the usage
+tab (queries by day, columns, users and the queries themselves); and the profile tab (rows over
+time, the columns of the newest profile, and one column in full).
 """
 
 import asyncio
@@ -71,7 +71,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class MeasurementRow:
-    """A row of the list below the chart: how it is drawn, and what choosing it does."""
+    """A row of the list below the chart: `draw` draws it, `choose` is called when it is chosen."""
 
     draw: Callable[[int], Text]
     choose: Callable[[], None] | None = None
@@ -84,16 +84,16 @@ def text_row(text: str | Text) -> MeasurementRow:
 
 
 def heading_row(title: str, remark: str) -> MeasurementRow:
-    """Return a row that heads those below."""
+    """Return a heading row with a title and a remark."""
     return text_row(Text.assemble(" ", (title, "bold"), (f"  {remark}", "dim")))
 
 
 def panel_lines(
     panel: Panel, choose: Callable[[str], Callable[[], None] | None] = lambda _: None
 ) -> Iterator[MeasurementRow]:
-    """Yield the rows of a panel: a name, a number, and a bar or a trend.
+    """Yield the rows of a panel, each with a name, a number, and a bar or a trend.
 
-    `choose` returns what choosing a row does, for the key of the row.
+    `choose` returns, for the key of a row, the function that choosing the row calls.
     """
     rows = list(panel_rows(panel))
     digits = max((len(row.number) for row in rows), default=0)
@@ -111,10 +111,11 @@ def _draw_row(row: PanelRow, digits: int, width: int) -> Text:
 
 
 class SeriesTab(Vertical, View, Generic[T]):
-    """Measurements in the last days: a line of totals, a chart, and a list with the keys.
+    """The base of tabs with measurements of the last days: a line of totals, a chart, and a list
+    that has the focus.
 
-    Left and right move the chart's cursor while up and down move in the list. A time once asked
-    for is kept until the entity is read again.
+    Left and right move the cursor of the chart; up and down move in the list. The measurements of
+    each range are kept until the entity is read again.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("series")
@@ -125,7 +126,7 @@ class SeriesTab(Vertical, View, Generic[T]):
     """
 
     WHAT: ClassVar[str]
-    """What was measured, in a sentence."""
+    """What is measured, as a phrase for messages."""
 
     def __init__(self, session: TerminalSession) -> None:
         super().__init__()
@@ -146,7 +147,7 @@ class SeriesTab(Vertical, View, Generic[T]):
 
     @abstractmethod
     async def ask(self, catalog: "AsyncCatalog", entity: "Entity", days: int | None) -> T:
-        """Read the measurements of the last `days`, or all."""
+        """Read and return the measurements of the last `days`, or all if `days` is None."""
 
     @abstractmethod
     def draw(self, data: T) -> None:
@@ -188,11 +189,11 @@ class SeriesTab(Vertical, View, Generic[T]):
 
     def action_shorter(self) -> None:
         """Show fewer days."""
-        self._look_at(_TIMES.index(self._days) - 1)
+        self._choose_range(_TIMES.index(self._days) - 1)
 
     def action_longer(self) -> None:
         """Show more days."""
-        self._look_at(_TIMES.index(self._days) + 1)
+        self._choose_range(_TIMES.index(self._days) + 1)
 
     def action_table(self) -> None:
         """Switch between the table and the chart."""
@@ -214,24 +215,24 @@ class SeriesTab(Vertical, View, Generic[T]):
         detail.display = roomy and self.has_detail
         # One line for the legend of the marks, and one for the border above.
         detail.styles.height = 4 if height >= _LEAST_FOR_RULE else 3
-        # What there is room for changes with the width, once that of all parts is known.
+        # Redraw for the new width, once the widths of all parts are known.
         self.call_after_refresh(self._redraw)
 
     has_detail: ClassVar[bool] = False
 
     def show_lines(self, lines: Sequence[MeasurementRow], *, heading: Text | None = None) -> None:
-        """Show a list below the chart, from the top unless it is the same list."""
+        """Show a list below the chart. The cursor stays if the list has as many rows as before."""
         rows = self.query_one(Rows)
         cursor = rows.cursor if len(lines) == len(self._lines) else 0
         self._lines = lines
-        # A list without a detail line or headings has the room for itself.
+        # Without a heading, the list has its line, too.
         title = self.query_one(".heading", Static)
         title.display = heading is not None
         title.update(heading or "")
         rows.show(len(lines), lambda index, width: (lines[index].draw(width),), cursor=cursor)
 
     def show_totals(self, totals: Text) -> None:
-        """Show the totals, and at the right the range."""
+        """Show the totals, and at the right the ranges to choose from."""
         width = self.query_one(".totals").content_size.width or self.room.width - 2
         times = Text()
         for days in _TIMES if width > _NARROW else (self._days,):
@@ -255,18 +256,20 @@ class SeriesTab(Vertical, View, Generic[T]):
         return UTC if self._session.times.utc else None
 
     def format_moment(self, at: datetime) -> str:
-        """Format a time in the chosen zone; with “UTC” if that is UTC."""
+        """Format a time in the chosen zone, followed by “UTC” if the zone is UTC."""
         return self._session.times.format(millis_of(at))
 
     def first_moment(self, of: datetime) -> datetime:
-        """Return the start of the range; without a limit, the first measurement `of`."""
+        """Return the start of the range, or of the measurements if they start earlier; without a
+        limit, `of`, the time of the first measurement."""
         if self._days is None:
             return of
         today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         return min(of, today - timedelta(days=self._days - 1))
 
     def last_moment(self, of: datetime) -> datetime:
-        """Return the end of the range: today, or without a limit the last measurement `of`."""
+        """Return the end of the range: now, or without a limit `of`, the time of the last
+        measurement."""
         return of if self._days is None else max(of, datetime.now(UTC))
 
     @on(Rows.Chosen)
@@ -276,7 +279,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         if choose is not None:
             choose()
 
-    def _look_at(self, at: int) -> None:
+    def _choose_range(self, at: int) -> None:
         if not 0 <= at < len(_TIMES):
             return
         self._days = _TIMES[at]
@@ -299,7 +302,7 @@ class SeriesTab(Vertical, View, Generic[T]):
             self.draw(measurements)
 
     def _say(self, sentence: str) -> None:
-        """Show only a sentence."""
+        """Show a sentence in place of all content."""
         self._lines = ()
         self.show_totals(Text())
         self.query_one(ChartWidget).display = False
@@ -310,7 +313,7 @@ class SeriesTab(Vertical, View, Generic[T]):
 
 
 def format_count(value: float | None) -> str:
-    """Return a whole number as text, or a mark if it is not known."""
+    """Return a number as a whole number with separators, or a mark if it is not known."""
     return UNKNOWN.mark if value is None else f"{value:,.0f}"
 
 
@@ -335,7 +338,7 @@ class UsageTab(SeriesTab[Usage]):
         self._unfolded: set[str] = set()
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Clear the measurements, and which queries were expanded."""
+        """Clear the measurements, and collapse all queries."""
         super().show_entity(entity, keep=keep)
         if not keep:
             self._unfolded.clear()
@@ -390,7 +393,8 @@ class UsageTab(SeriesTab[Usage]):
         )
 
     def _zone(self, day: UsageDay) -> Text:
-        """Return the note that days begin at midnight UTC, with the local hour if that differs."""
+        """Return the note that a day begins at midnight UTC, with the local time of that if it
+        differs."""
         shift = day.at.astimezone().utcoffset()
         if self._session.times.utc or not shift:
             return Text("UTC", "dim")
@@ -480,9 +484,9 @@ _NAME_AT_MOST = 32
 _SPARK = 12
 _SPARK_NARROW = 6
 _MOMENT = 20
-# Small shares are drawn small.
+# The full height of the sparkline of nulls is at least this share, so that small shares look small.
 _SHARE_AT_LEAST = 0.2
-# Widths of the numbers, in the order in which they are given room.
+# The widths of the numbers, the most important first.
 _WIDTHS = {"nulls": 7, "distinct": 11, "min": 12, "max": 12, "mean": 10, "median": 10}
 _NUMBERS = ("min", "max", "mean", "median")
 
@@ -493,7 +497,7 @@ class ColumnTable:
     def __init__(self, columns: Sequence[ColumnHistory]) -> None:
         self._longest = max((len(FieldPath(column.path).simple) for column in columns), default=0)
         newest = [field for column in columns for _, field in column.points[-1:]]
-        # What no column has takes no room.
+        # Numbers that no column has take no room.
         self._shown_names = [
             name
             for name in _WIDTHS
@@ -509,8 +513,8 @@ class ColumnTable:
         return text.append(f"  {'nulls trend' if spark_width == _SPARK else 'trend'}")
 
     def draw(self, column: ColumnHistory, width: int) -> Text:
-        """Return a line for a column: a mark if something drifted, its newest numbers, its
-        nulls."""
+        """Return the line of a column: a mark if it drifted, its newest numbers, and its nulls over
+        time."""
         name_width, spark_width, headings = self._layout(width)
         text = Text().append(" ! " if column.drift else "   ", "bold")
         text.append_text(padded(line_text(FieldPath(column.path).simple), name_width))
@@ -519,7 +523,7 @@ class ColumnTable:
         return text.append(sparkline(nulls, spark_width, _SHARE_AT_LEAST), "dim")
 
     def heading_at(self, width: int) -> Text:
-        """Return the headings of the table over time."""
+        """Return the headings of the table that shows one column over time."""
         text = Text(f"  {'measured':<{_MOMENT}}")
         for heading in self._names_within(width - _MOMENT - 2):
             text.append(f" {heading:>{_WIDTHS[heading]}}")
@@ -597,7 +601,8 @@ _READ: dict[Measure, str] = {**_WORDS, "nulls": "nulls"}
 
 
 def _read(series: "Timeseries") -> Profiles:
-    """Return the profiles of a series; what takes long is computed here, for a thread."""
+    """Return the profiles of a series. Called in a thread, because it also computes everything that
+    takes long."""
     profiles = read_profiles(series)
     for column in profiles.columns:
         _ = column.drift
@@ -636,7 +641,7 @@ class ProfileTab(SeriesTab[Profiles]):
         return super().check_action(action, parameters)
 
     def action_measure(self) -> None:
-        """Draw the next measure of the column."""
+        """Show the next measure of the open column in the chart."""
         column = self._column
         if column is not None and column.measures:
             at = column.measures.index(self._measure_of(column))
@@ -664,7 +669,7 @@ class ProfileTab(SeriesTab[Profiles]):
             self._draw_one(column, chart)
 
     def table(self) -> "Table | None":
-        """Return what is shown, for a file."""
+        """Return the shown columns, values or days as a table for a file."""
         profiles, column = self._cached.get(self._days), self._column
         if self._entity is None or profiles is None:
             return None
@@ -732,7 +737,7 @@ class ProfileTab(SeriesTab[Profiles]):
                 [
                     Text(self.format_moment(at), "bold"),
                     Text(f"{exact} {_READ[measure]}", "bold"),
-                    Text("" if before is None else _since(value - before, measure), "dim"),
+                    Text("" if before is None else _change_words(value - before, measure), "dim"),
                 ]
             )
 
@@ -771,7 +776,7 @@ class ProfileTab(SeriesTab[Profiles]):
 
     def _read_rows(self, data: Profiles, index: int) -> Text:
         at, count = data.rows[index]
-        since = _since(count - data.rows[index - 1][1], None) if index else ""
+        since = _change_words(count - data.rows[index - 1][1], None) if index else ""
         return join(
             [
                 Text(self.format_moment(at), "bold"),
@@ -821,8 +826,8 @@ class ProfileTab(SeriesTab[Profiles]):
         """Return two lines with a column's numbers in the newest profile, and its drift."""
         newest = column.newest
         numbers: list[tuple[str, str | None]] = [
-            ("nulls", _of(newest.null_count, newest.null_proportion)),
-            ("distinct", _of(newest.unique_count, newest.unique_proportion)),
+            ("nulls", _share_words(newest.null_count, newest.null_proportion)),
+            ("distinct", _share_words(newest.unique_count, newest.unique_proportion)),
             ("min", newest.min),
             ("max", newest.max),
             ("mean", newest.mean),
@@ -844,7 +849,7 @@ class ProfileTab(SeriesTab[Profiles]):
 
 
 def _cautions(data: Profiles) -> Iterator[Text]:
-    """Return the caveats about the numbers: partitions and limits."""
+    """Yield the caveats about the numbers: partitions and limits."""
     drifting = sum(bool(column.drift) for column in data.columns)
     if drifting:
         yield Text(f"! {counted(drifting, 'column')} moved", "bold")
@@ -855,8 +860,7 @@ def _cautions(data: Profiles) -> Iterator[Text]:
 
 
 def _values(measures: ColumnMeasures) -> Iterator[MeasurementRow]:
-    """Return rows with the values of a column: their frequencies, quantiles, histogram, and
-    samples."""
+    """Yield rows with the values of a column: frequencies, quantiles, histogram, and samples."""
     panels = column_panels(measures)
     for panel in panels:
         yield heading_row(panel.title, panel.note)
@@ -869,7 +873,7 @@ def _values(measures: ColumnMeasures) -> Iterator[MeasurementRow]:
         yield text_row("  Profiling kept no values of this column.")
 
 
-def _since(by: float, measure: Measure | None) -> str:
+def _change_words(by: float, measure: Measure | None) -> str:
     if measure == "nulls":
         moved = f"{by * 100:+.1f}"
         same = moved in ("+0.0", "-0.0")
@@ -877,7 +881,7 @@ def _since(by: float, measure: Measure | None) -> str:
     return "as the one before" if by == 0 else f"{by:+,.6g} since the one before"
 
 
-def _of(count: int | None, proportion: float | None) -> str | None:
+def _share_words(count: int | None, proportion: float | None) -> str | None:
     if count is None:
         return None if proportion is None else share(proportion)
     return f"{count:,}" if proportion is None else f"{count:,} ({share(proportion)})"
