@@ -64,7 +64,7 @@ def _indent(spot: OutlineRow, width: int) -> int:
 
 
 def _absence_text(spot: OutlineRow) -> Text:
-    """Return the text shown in place of an entry that was not read: why it is missing."""
+    """Return the text of a row without an entry: why there is none."""
     branch = spot.branch
     if spot.error is not None:
         why = f"{REFUSED.phrase}: {sentence_of(spot.error)}"

@@ -59,15 +59,15 @@ if TYPE_CHECKING:
     from explorer.views.table import Table
 
 DAYS: Final = 30
-"""How many days of use are added up."""
+"""The number of days over which use is counted."""
 
 
 async def read_measurements(
     catalog: "AsyncCatalog", entity: "Entity", schema: "Schema"
 ) -> tuple[ColumnMeasurements, list[BaseException]]:
     """Return the measurements of an entity's columns, and the errors of reading them; both are
-    empty for an entity that is not a dataset. Two requests, and one if the latest profile has no
-    columns."""
+    empty for an entity that is not a dataset. Two requests, and a third if the latest profile has
+    no columns."""
     if entity.entity_type != "dataset" or not entity.exists:
         return ColumnMeasurements(), []
     answers = await asyncio.gather(
@@ -81,14 +81,14 @@ async def read_measurements(
 
 
 async def _column_profiles(catalog: "AsyncCatalog", urn: Urn) -> "Timeseries":
-    """Return the latest profile or, if that is not of the columns of the whole table, all of
-    them."""
+    """Return the latest profile, or all profiles if the latest does not cover the columns of the
+    whole table."""
     latest = await catalog.timeseries(urn, "datasetProfile", latest=True)
     return await catalog.profiles(urn) if needs_older(latest) else latest
 
 
 TAG, TERM = "#", "≡"
-"""What stands before the name of a tag, and before that of a glossary term."""
+"""The signs before the names of tags and of glossary terms."""
 
 _NAME_AT_LEAST = 14
 _KIND_AT_LEAST = 6
@@ -99,7 +99,7 @@ _ROOMY = 100
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """The widths in cells of the parts of a row; 0 for a part that is left out."""
+    """The widths in cells of the parts of a row; 0 for parts that are left out."""
 
     name: int
     kind: int
@@ -110,8 +110,9 @@ class _Room:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDrawing:
-    """Draws the rows: the widths of names, types and keys, the highest use of a column, whether
-    columns are sorted by use, and the raw paths of marked columns."""
+    """Draws the rows of columns. Its fields: the widths of names, types and keys; the highest use
+    of a column (`most`); whether columns are sorted by use (`ranked`); and the raw paths of marked
+    columns."""
 
     name: int = 0
     kind: int = 0
@@ -122,19 +123,19 @@ class ColumnDrawing:
 
     @classmethod
     def of(cls, schema: "Schema", foreign: Collection[str], most: int) -> Self:
-        """Return the widths of the longest of a schema's columns; `foreign` are the raw paths of
-        foreign keys."""
+        """Return a drawing whose widths fit the longest names, types and keys of a schema;
+        `foreign` has the raw paths of foreign keys, `most` is the highest use."""
         keys = {len(_key(column.is_key, column.path.raw in foreign)) for column in schema}
         return cls(
             max((len(column.name) + column.depth * _INDENT + 4 for column in schema), default=0),
             max((len(_kind(column)) for column in schema), default=0),
-            # As wide as the word over it.
+            # At least as wide as its heading.
             max(len("key"), *keys) if any(keys) else 0,
             most,
         )
 
     def heading(self, width: int) -> Text:
-        """Return the names of the parts."""
+        """Return the line of headings."""
         room = self._room(width)
         text = Text(f"{'   column':<{room.name}} ", no_wrap=True)
         if room.kind:
@@ -146,7 +147,8 @@ class ColumnDrawing:
         return text.append("  description")
 
     def draw(self, row: ColumnRow, fold: str, width: int) -> Text:
-        """Return a column as a line; `fold` is the mark of a record that can be folded."""
+        """Return a column as a line; `fold` is the sign for an expanded or collapsed record, else a
+        blank."""
         room = self._room(width)
         column = row.column
         indent = min(row.indent * _INDENT, max(room.name - 8, 0))
@@ -155,7 +157,7 @@ class ColumnDrawing:
         )
         label = line_text(row.label, "" if row.is_match else "dim")
         if "." in label.plain:
-            # The last part of a nested column's path tells it from its neighbours.
+            # A path is cut at its start, because its end distinguishes neighbours.
             label = without_start(label, room.name - before.cell_len)
         name = before.append_text(label)
         text = padded(name, room.name).append(" ")
@@ -197,7 +199,7 @@ def _append_description(text: Text, row: ColumnRow, room: int) -> Text:
     if not marks:
         return text.append_text(padded(about, room))
     label = line_text(" ".join(marks), "italic dim")
-    # Marks have what the text leaves, and a third of the room at least.
+    # Labels get the room that the description leaves, at least a third.
     share = min(label.cell_len, max(room // 3, room - about.cell_len - 1, 6))
     text.append_text(padded(about, room - share - 1)).append(" ")
     return text.append_text(padded(label, share))
@@ -207,8 +209,8 @@ _SAMPLE_WIDTH = 24
 
 
 def column_lines(row: ColumnRow, times: Times, lines: int, width: int) -> Text:
-    """Return the facts, the measurements and both descriptions; in a single line only facts and
-    measurements."""
+    """Return the details of a column: facts, measurements and both descriptions, in `lines` lines
+    of `width` cells. A single line has only facts and measurements."""
     facts, measured = _facts(row), _describe_measures(row, times)
     if lines <= 1:
         return _cut(join([facts, measured]), width)
@@ -281,7 +283,8 @@ def _share(share: float) -> str:
 
 
 def _with_author(text: Text, row: ColumnRow, times: Times, origin: str) -> Text:
-    """Append when and by whom the text was written, if known."""
+    """Append time and author to the text of a description, if known; `origin` says which
+    description it is."""
     change = row.change
     if change is None or change.origin != origin or change.created is None:
         return text
@@ -290,8 +293,7 @@ def _with_author(text: Text, row: ColumnRow, times: Times, origin: str) -> Text:
 
 
 class ColumnDetail(SizeAware):
-    """A text of a few lines. Its height is set by its parent, so that another text causes no
-    layout."""
+    """The details of a column. The parent sets the height, so that a new text causes no layout."""
 
     DEFAULT_CSS = """
     ColumnDetail { height: 5; padding: 0 2; border-top: solid $border-blurred; }
@@ -357,14 +359,14 @@ class ColumnHeading(Widget):
         self._drawing = ColumnDrawing()
 
     def show(self, tally: str, drawing: ColumnDrawing) -> None:
-        """Show at the right how much of the schema is documented, or matches the filter."""
+        """Show headings at the widths of `drawing`, and `tally` at the right."""
         self._tally = tally
         self._drawing = drawing
         self.refresh()
 
     def render(self) -> RenderResult:
-        """Render the headings at the widths of the rows below, whose last cell is the scroll
-        bar's."""
+        """Render the headings at the widths of the rows below, without the cell of the scroll
+        bar."""
         text = self._drawing.heading(self.size.width - 1)
         text.truncate(max(self.size.width - len(self._tally) - 2, 0), overflow="ellipsis", pad=True)
         text = text.append(f" {self._tally} ")
@@ -382,15 +384,16 @@ class ColumnRows(ActionRows):
         self._moved = moved
 
     def post_moved(self) -> None:
-        """Send the message at once, so that row and details are painted together."""
+        """Call the parent instead of posting a message, so that row and details are painted
+        together."""
         self._moved()
 
     def action_choose(self) -> None:
-        """Edit the column after a click on the row under the cursor."""
+        """Ask to edit the column under the cursor."""
         self.action_ask("edit_column")
 
     def action_label(self, kind: "LabelKind") -> None:
-        """Ask to choose tags or terms of the column under the cursor."""
+        """Ask for a change of the tags or terms of the column under the cursor."""
         self.post_message(LabelsRequested(kind))
 
 
@@ -400,7 +403,7 @@ _UNREADABLE = "The stored columns do not have the form of a schema; 8 Raw shows 
 
 
 class ColumnsView(Vertical, Tab):
-    """A schema as a tree of columns; the lines below show what does not fit into a row."""
+    """A schema as a tree of columns, with the details of the column under the cursor below."""
 
     NAME: ClassVar[str] = "columns"
     KEY: ClassVar[str] = "2"
@@ -409,13 +412,13 @@ class ColumnsView(Vertical, Tab):
 
     @dataclass
     class Edited(Message):
-        """A column is to be edited."""
+        """Asks to edit a column."""
 
         path: str
 
     @dataclass
     class TextsMoved(Message):
-        """What was written about earlier columns was moved to the present ones."""
+        """Descriptions and labels of earlier columns were moved to the present columns."""
 
     def __init__(self, session: TerminalSession) -> None:
         super().__init__(id=self.NAME)
@@ -436,7 +439,7 @@ class ColumnsView(Vertical, Tab):
         """Yield the heading, the filter line, the table, and the details."""
         yield ColumnHeading()
         yield FilterLine("a name or a word, type:string, tag:PII, term:…, is:undocumented")
-        yield ColumnRows(self._tell, self._offers)
+        yield ColumnRows(self._show_details, self._offers)
         yield ColumnDetail()
 
     def offers(self, entity: "Entity") -> bool:
@@ -449,8 +452,8 @@ class ColumnsView(Vertical, Tab):
         return f"{len(self._schema):,}" if self._schema else ""
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Show a schema; with `keep`, for the same dataset read again, cursor, collapsed records
-        and filter stay."""
+        """Show the schema of an entity. With `keep`, the same entity was read again: cursor,
+        collapsed records and filter stay."""
         self._entity = entity
         self._schema = schema_of(entity)
         knowledge = self._known if keep else ColumnKnowledge()
@@ -467,7 +470,7 @@ class ColumnsView(Vertical, Tab):
 
     async def read(self, entity: "Entity") -> None:
         """Read the usage of the columns, the newest profile, and the names of tags and terms: three
-        requests. What fails is left out, and the error is shown."""
+        requests. If one fails, its data is left out and the error is shown."""
         schema = self._schema
         if schema is None or not len(schema):
             return
@@ -491,15 +494,16 @@ class ColumnsView(Vertical, Tab):
     async def _read_names(
         self, catalog: "AsyncCatalog", schema: "Schema"
     ) -> "dict[Urn, Entity] | BaseException":
-        """Return the names of the tags, terms and datasets that columns mention, or the error."""
+        """Return the tags, terms and datasets that columns mention, or the error of reading
+        them."""
         try:
             return await catalog.summaries(_labels(schema, self._known.foreign))
         except CatalogError as error:
             return error
 
     def measured_of(self, entity: "Entity") -> ColumnMeasurements | None:
-        """Return the measurements of an entity's columns; None if it is not the one shown, or they
-        are not read yet."""
+        """Return the measurements of an entity's columns; None if another entity is shown, or they
+        were not read yet."""
         is_shown = self._entity is not None and self._entity.urn == entity.urn
         measured = self._known.measured
         return measured if is_shown and measured != ColumnMeasurements() else None
@@ -510,10 +514,11 @@ class ColumnsView(Vertical, Tab):
 
     def show_times(self) -> None:
         """Show times in the chosen zone."""
-        self._tell()
+        self._show_details()
 
     def move_to_path(self, path: str) -> None:
-        """Move the cursor to a column, expanding records and clearing a filter that hide it."""
+        """Move the cursor to a column. Records and a filter that hide the column are expanded or
+        cleared."""
         if self._schema is None or self._schema.column(path) is None:
             return
         column = self._schema.column(path)
@@ -521,18 +526,18 @@ class ColumnsView(Vertical, Tab):
             self._folded.discard(column.parent.raw)
             column = self._schema.column(column.parent.raw)
         self._lay_out(0)
-        at = self._place(path)
+        at = self._index_of(path)
         if at is None and self._filter:
             self._narrow("")
             self.query_one(FilterLine).put_away()
-            at = self._place(path)
+            at = self._index_of(path)
         if at is not None:
             self.query_one(ColumnRows).move_to(at)
 
     def undocumented_after(self, path: str | None) -> str | None:
-        """Return the next column without a description after `path`, in the order shown and among
-        those that match the filter; wraps around at the end."""
-        columns = [row.column for row in self._arrange(()) if row.is_match]
+        """Return the path of the next column without a description after `path`, in the shown order
+        and among the columns that match the filter. At the end, continue at the start."""
+        columns = [row.column for row in self._columns_to_show(()) if row.is_match]
         at = next((n for n, column in enumerate(columns) if column.path.raw == path), -1)
         ahead = [*columns[at + 1 :], *columns[: max(at, 0)]]
         return next((column.path.raw for column in ahead if not column.documented), None)
@@ -544,14 +549,14 @@ class ColumnsView(Vertical, Tab):
         return column.column if column is not None else None
 
     def on_resize(self) -> None:
-        """Fit the details into the room that the table leaves."""
+        """Divide the height between the table and the details."""
         height = self.size.height
         self._lines = 5 if height >= _SPACIOUS else 4 if height >= _LOW else 1
         detail = self.query_one(ColumnDetail)
         detail.display = height >= _LEAST
         detail.styles.height = self._lines + (1 if height >= _LOW else 0)
         detail.set_class(height < _LOW, "-low")
-        self._tell()
+        self._show_details()
 
     def _offers(self, action: str) -> bool:
         match action:
@@ -575,7 +580,7 @@ class ColumnsView(Vertical, Tab):
             case "fold_all":
                 self._fold_all()
             case "order":
-                self._turn_order()
+                self._toggle_order()
             case "filter":
                 self.query_one(FilterLine).ask()
             case "mark":
@@ -623,8 +628,8 @@ class ColumnsView(Vertical, Tab):
         return tuple(self._marked)
 
     def _to_carry_over(self) -> list[str]:
-        """Return the marked columns, or the one under the cursor, with what was written about them
-        before their type or case changed."""
+        """Return those of the marked columns, or the column under the cursor, that were described
+        under an earlier type or case."""
         schema, current = self._schema, self.current
         paths = self.marked or ((current.path.raw,) if current else ())
         columns = [schema.column(path) for path in paths] if schema else []
@@ -685,7 +690,7 @@ class ColumnsView(Vertical, Tab):
             current = self._schema.column(current.parent.raw)
         self._lay_out_at(current)
 
-    def _turn_order(self) -> None:
+    def _toggle_order(self) -> None:
         if not self._by_use and not self._known.measured.most:
             self._session.say(f"No use of these columns was recorded in the last {DAYS} days.")
             return
@@ -703,9 +708,11 @@ class ColumnsView(Vertical, Tab):
             self._drawing = replace(drawing, marked=frozenset(self._marked))
 
     def _drafts(self) -> frozenset[str]:
-        """Return the raw paths of the columns with drafts."""
+        """Return the raw paths urn_text the columns with drafts."""
         urn = None if self._entity is None else str(self._entity.urn)
-        return frozenset(path for of, path in self._session.drafts if of == urn and path)
+        return frozenset(
+            path for urn_text, path in self._session.drafts if urn_text == urn and path
+        )
 
     def show_drafts(self) -> None:
         """Mark the columns with drafts."""
@@ -714,7 +721,7 @@ class ColumnsView(Vertical, Tab):
             self._known = replace(self._known, drafts=drafts)
             self.query_one(ColumnRows).refresh()
 
-    def _arrange(self, folded: "set[str] | tuple[()]") -> list[ShownColumn]:
+    def _columns_to_show(self, folded: "set[str] | tuple[()]") -> list[ShownColumn]:
         columns = self._schema.columns if self._schema else ()
         chosen = self._filter.chosen(columns, self._known.names) if self._filter else None
         if self._by_use:
@@ -722,15 +729,16 @@ class ColumnsView(Vertical, Tab):
         return in_tree_order(columns, folded, chosen)
 
     def _lay_out_at(self, column: "Column | None") -> None:
-        """Lay out the rows with the cursor on a column, or at the top if that is not shown."""
+        """Show the rows again, with the cursor on a column, or on the first row if that column is
+        not shown."""
         self._lay_out(0)
-        at = self._place(column.path.raw) if column else None
+        at = self._index_of(column.path.raw) if column else None
         if at is not None:
             self.query_one(ColumnRows).move_to(at)
 
     def _lay_out(self, cursor: int) -> None:
         schema = self._schema
-        self._shown = self._arrange(self._folded)
+        self._shown = self._columns_to_show(self._folded)
         empty = "No columns are known for this entity." if schema is not None else _UNREADABLE
         if self._filter:
             empty = "No column matches the filter; esc clears it."
@@ -739,7 +747,7 @@ class ColumnsView(Vertical, Tab):
         self.query_one(ColumnHeading).show(
             self._tally(), replace(self._drawing, ranked=self._by_use)
         )
-        self._tell()
+        self._show_details()
 
     def _tally(self) -> str:
         schema = self._schema
@@ -756,10 +764,10 @@ class ColumnsView(Vertical, Tab):
         if self._entity is None:
             return None
         return columns_table(
-            f"{self._entity.name} columns", [row.column for row in self._arrange(())]
+            f"{self._entity.name} columns", [row.column for row in self._columns_to_show(())]
         )
 
-    def _place(self, path: str) -> int | None:
+    def _index_of(self, path: str) -> int | None:
         places = (at for at, column in enumerate(self._shown) if column.column.path.raw == path)
         return next(places, None)
 
@@ -770,7 +778,7 @@ class ColumnsView(Vertical, Tab):
             fold = "▸" if column.column.path.raw in self._folded and not self._filter else "▾"
         return (self._drawing.draw(column_row(column, self._known), fold, width),)
 
-    def _tell(self) -> None:
+    def _show_details(self) -> None:
         column, entity = self.current, self._entity
         text = Text()
         if column is not None and entity is not None:
@@ -783,19 +791,20 @@ class ColumnsView(Vertical, Tab):
 
     @work(exclusive=True, group="authors", description="who edited columns")
     async def _read_authors(self, entity: "Entity") -> None:
-        """Read who described the columns; once, when an edited one is under the cursor."""
+        """Read who described the columns: once, when the cursor first reaches an edited column."""
         with self._session.reporting(f"reading who described {entity.urn.name}"):
             catalog = await self._session.catalog()
             try:
                 changes = await catalog.blame(entity.urn)
             except CatalogError:
-                # Shown beside other things, and not asked for by the reader: History asks.
+                # No message, because the user did not ask for the authors; the history tab reports
+                # such errors.
                 return
             await self._session.read_names(actors_of(change.created for change in changes.values()))
             if entity is self._entity:
                 names = {**self._known.names, **self._session.names}
                 self._known = replace(self._known, changes=changes, names=names)
-                self._tell()
+                self._show_details()
 
 
 def _labels(schema: "Schema", foreign: Mapping[str, ForeignKey]) -> list[Urn]:

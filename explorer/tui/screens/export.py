@@ -1,5 +1,5 @@
-"""Tables of what a screen shows, their file formats (CSV, JSON, Markdown, Parquet), and the dialogs
-that write a table or a screenshot to a file."""
+"""Tables of the content of screens, their file formats (CSV, JSON, Markdown, Parquet), and the
+dialogs that write a table or a screenshot to a file."""
 
 import asyncio
 import json
@@ -111,8 +111,8 @@ def _of_hit(hit: "Hit", entity: "Entity | None") -> Row:
 
 
 def aspects_table(entity: "Entity") -> Table:
-    """Return the aspects of an entity by name, each as the text of its JSON; in a JSON file each is
-    its own value."""
+    """Return a table of an entity's aspects, sorted by name, each as JSON text; in a JSON file each
+    is a JSON value."""
     exact = {name: aspect.value for name, aspect in sorted(entity.aspects.items())}
     rows: list[Row] = [
         (name, json.dumps(value, ensure_ascii=False)) for name, value in exact.items()
@@ -121,7 +121,7 @@ def aspects_table(entity: "Entity") -> Table:
 
 
 def rows_table(shown: Rows, title: str = "list") -> Table | None:
-    """Return any list as the lines it would have in a wide terminal; None for an empty list."""
+    """Return any list as a table of its lines in a wide terminal; None for an empty list."""
     draw = shown.draw
     if draw is None or not shown.count:
         return None
@@ -133,7 +133,7 @@ def rows_table(shown: Rows, title: str = "list") -> Table | None:
                 ("\n".join(line.plain.rstrip() for line in draw(at, _DRAWN_WIDTH)),)
                 for at in range(start, end)
             ]
-            # Drawing is quick, and the reader may want to stop.
+            # Let the event loop run, so that the user can stop the export.
             await asyncio.sleep(0)
 
     return Table.of(title, ("text",), (), total=shown.count, read_all=read_all_rows)
@@ -155,7 +155,8 @@ def suggest_name(title: str) -> str:
 
 
 def path_of(typed: str, forms: Sequence[str]) -> Path:
-    """Return the path for a typed file name; raises `InvalidInput` for an unknown ending."""
+    """Return the path for a typed file name. Raise `InvalidInput` unless it ends with one of
+    `forms`."""
     path = Path(typed.strip()).expanduser()
     if path.suffix.lower() not in forms:
         raise InvalidInput(f"The file name must end in {', '.join(forms)}; “{path.name}” does not.")
@@ -194,8 +195,8 @@ def write_atomically(path: Path, data: bytes, *, replace: bool) -> Path:
 
 
 def check(path: Path, *, replace: bool) -> None:
-    """Raise what `write` would raise for an existing file or for Parquet, before anything is
-    read."""
+    """Raise the same errors as `write` for an existing file or a missing Parquet writer, before the
+    rows are read."""
     if not replace and path.exists():
         raise _there_already(path)
     if path.suffix.lower() == ".parquet":
@@ -203,13 +204,13 @@ def check(path: Path, *, replace: bool) -> None:
 
 
 def _put_new(path: Path, fresh: Path, data: bytes) -> None:
-    # Unlike a look before the leap, neither ever writes over what came in between.
+    # Unlike a check before writing, both methods never overwrite a file created in between.
     try:
         path.hardlink_to(fresh)
     except FileExistsError:
         raise
     except OSError:
-        # Not every file system has links.
+        # Not every file system supports links.
         with path.open("xb") as file:
             file.write(data)
 
@@ -219,11 +220,13 @@ def _there_already(path: Path) -> InvalidInput:
 
 
 MOST_ROWS: Final = 10_000
-"""The most rows that are read from the server and written; the final message says so."""
+"""The most rows that are read from the server and written; the final message says if rows are
+missing."""
 
 
 def table_here(screen: Screen[object]) -> Table | None:
-    """Return the table of the focused widget, else of the open page."""
+    """Return the table of the focused widget or of an ancestor, else of the open page; None if
+    there is none."""
     nodes = [] if screen.focused is None else screen.focused.ancestors_with_self
     for node in nodes:
         table = node.table() if isinstance(node, Tabular) else None
@@ -289,7 +292,7 @@ class FileScreen(FramedScreen[None]):
         self.query_one("#told", Static).update(Text(sentence, "bold" if error else ""))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A picture is whole."""
+        """Allow choosing between all and shown rows only for a table."""
         del parameters
         return action != "shown" or isinstance(self, ExportScreen)
 
@@ -324,7 +327,7 @@ class FileScreen(FramedScreen[None]):
             return
         with self._session.reporting("writing a file"):
             self.dismiss()
-            # The line of keys that is left tells it.
+            # The screen is closed, so the key line below shows the message.
             self._session.say(outcome)
 
     def _hint(self) -> str:
@@ -342,7 +345,7 @@ class ExportScreen(FileScreen):
         self._wants_all = table.read_all is not None
 
     def about(self) -> Text:
-        """Return how much is written."""
+        """Return the text that says how much is written."""
         table = self._table
         text = Text.assemble(line_text(table.title, "bold"), f": {len(table.rows):,} rows")
         if table.read_all is not None and table.total is not None and not table.rows:
@@ -362,7 +365,8 @@ class ExportScreen(FileScreen):
             self.query_one("#about", Static).update(self.about())
 
     async def write_to(self, path: Path, *, replace: bool) -> str:
-        """Read the rows that are not shown, if wanted, and write all."""
+        """Write the shown rows, or read the others, too, and write all; return the message for the
+        user."""
         table = self._table
         await asyncio.to_thread(partial(check, path, replace=replace))
         rows: list[Row] = list(table.rows)

@@ -1,4 +1,5 @@
-"""Creates, renames and moves tags, glossary terms and groups, domains and data products."""
+"""Dialogs that create, rename and move tags, glossary terms and groups, domains and data
+products."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -48,8 +49,8 @@ class GovernanceScreen(ChooserScreen):
 
 
 class ParentScreen(ChooserScreen):
-    """Asks for the parent of an entity: an entity of a type, or the top level. `do` is called with
-    its URN, or None for the top level."""
+    """Asks for the parent of an entity: an entity of `entity_type`, or the top level. `do` is
+    called with its URN, or with None for the top level."""
 
     def __init__(
         self,
@@ -73,7 +74,7 @@ class ParentScreen(ChooserScreen):
         self._read()
 
     def nothing_found(self, typed: str) -> str:
-        """Return that no entity of the type has this name."""
+        """Return the sentence for an empty list: no entity of the type has this name."""
         del typed
         return f"No {singular(self._entity_type)} has this name."
 
@@ -97,10 +98,10 @@ class ParentScreen(ChooserScreen):
 
 @dataclass(frozen=True, slots=True)
 class GovernanceLauncher:
-    """Opens the actions for the open entity, if there is one.
+    """Opens the list of governance actions.
 
-    `open_page` opens the page of a created entity, `show_uses` shows what uses the open entity, and
-    `refresh` shows what was written.
+    `open_page` opens the page of a created entity, `show_uses` shows where the open entity is used,
+    and `refresh` is called with the URNs that were written.
     """
 
     app: App[Any]
@@ -164,7 +165,7 @@ class GovernanceLauncher:
                 self.session.say_saved(f"{glossary.state.message.sentence} E describes it.")
 
         finding_namesake = glossary.namesake(kind, name)
-        self._ask_of_namesake(
+        self._call_unless_name_exists(
             kind, name, finding_namesake, "Create another one of this name?", make
         )
 
@@ -179,7 +180,9 @@ class GovernanceLauncher:
             if name is not None and name != entity.name:
                 do = partial(rename, name)
                 finding_namesake = glossary.namesake(kind, name, entity.urn)
-                self._ask_of_namesake(kind, name, finding_namesake, "Give it the same name?", do)
+                self._call_unless_name_exists(
+                    kind, name, finding_namesake, "Give it the same name?", do
+                )
 
         title = f"Rename {singular(entity.entity_type)}"
         hint = "the new name; the URN and its uses stay the same"
@@ -202,7 +205,7 @@ class GovernanceLauncher:
         if glossary.state.message is not None:
             self.session.say_saved(glossary.state.message.sentence)
 
-    def _ask_of_namesake(
+    def _call_unless_name_exists(
         self,
         kind: Governed,
         name: str,
@@ -210,7 +213,7 @@ class GovernanceLauncher:
         ending: str,
         do: Callable[[], Coroutine[None, None, object]],
     ) -> None:
-        """Do something, after a question if another entity of the kind has the name."""
+        """Call `do`; if `reading` returns another entity of the kind with the name, ask first."""
 
         def go_on(is_confirmed: bool | None) -> None:
             if is_confirmed:

@@ -385,7 +385,7 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
     def __init__(self, session: TerminalSession, old: OldDescription) -> None:
         super().__init__()
         self._session = session
-        self._old_description = old
+        self._old = old
         self._description: DescriptionSession | None = None
 
     def compose(self) -> ComposeResult:
@@ -413,12 +413,12 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
         self.say("restoring …")
         with self._session.reporting("restoring the old description"):
             if self._description is None:
-                catalog, old = await self._session.catalog(), self._old_description
+                catalog, old = await self._session.catalog(), self._old
                 self._description = DescriptionSession(
                     catalog, old.urn, old.path, base=old.current_text
                 )
             try:
-                await self._description.write(self._old_description.text)
+                await self._description.write(self._old.text)
             except ReadOnly as error:
                 self.dismiss(RestoreOutcome(refused=str(error)))
             except TextConflict:
@@ -428,7 +428,7 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
                 self.dismiss(RestoreOutcome(restored=True))
 
     def _show(self, question: str) -> None:
-        old = self._old_description
+        old = self._old
         stamps = StampText(self._session.times, self._session.names)
         stamp = f"as of {stamps.when(old.stamp)} {stamps.who(old.stamp)}"
         of = join([line_text(old.name), line_text(old.column), line_text(stamp, "dim")])

@@ -1,4 +1,4 @@
-"""What asks for a choice of labels, and how a change of them is drawn."""
+"""Messages that ask for a choice of labels, and the drawing of a change of labels."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -27,8 +27,7 @@ class LabelsRequested(Message):
 @dataclass
 class BulkLabelsRequested(Message):
     """Asks to change the marked items through a reviewed changeset: labels, deprecation or links of
-    entities, or labels of columns at their exact paths. `subject` is the name of all of them for
-    messages."""
+    entities, or labels of columns at their exact paths. `subject` names all items in messages."""
 
     what: "LabelledKind"
     keys: "tuple[Key, ...]"

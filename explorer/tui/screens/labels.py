@@ -1,5 +1,5 @@
 """The labels of an entity: the picker of tags, terms, owners and domains (search, choose, create,
-save); and what opens it, and the dialogs that deprecate an entity or hide it."""
+save); and the launcher that opens the picker and the dialogs that deprecate or hide an entity."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
@@ -79,7 +79,7 @@ class LabelLine(HintedLine):
         self.post_message(self.Turned())
 
     def on_key(self, event: events.Key) -> None:
-        """Add or remove the label on a space in an empty line, as in the list."""
+        """Add or remove the label under the cursor on a space in an empty line."""
         if event.key == "space" and self.selected_text == self.value:
             event.stop()
             event.prevent_default()
@@ -123,7 +123,7 @@ class LabelRows(Rows):
         self.post_message(self.ToLine())
 
     def move(self, step: _Step) -> None:
-        """Move the cursor by some rows."""
+        """Move the cursor by a row or a screen, up or down."""
         match step:
             case "down":
                 self.action_down()
@@ -156,8 +156,8 @@ _NAME_AT_LEAST = 12
 
 
 class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, LabelState]):
-    """The picker for labels of one kind, for one entity or column or for all marked items. Nothing
-    is written before the save. Returns the session once something was written or staged."""
+    """The picker for labels of one kind, of an entity, a column, or all marked items. Nothing is
+    written before the save. Returns the session if something was written or staged."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("labels")
     DOING = "choosing labels"
@@ -214,7 +214,7 @@ class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, Label
         self._save()
 
     def action_leave(self) -> None:
-        """Close; ask first if something was chosen."""
+        """Close; if something was chosen, ask first."""
         if not self._shown.choice.is_changed:
             self._leave()
             return
@@ -227,7 +227,7 @@ class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, Label
         self.dismiss(self._labels if self._shown.edits else None)
 
     def action_kind(self) -> None:
-        """Choose the next ownership type, for the added owner under the cursor and for owners added
+        """Choose the next ownership type for the added owner under the cursor, and for owners added
         from now on."""
         row = self.query_one(LabelRows).under_cursor(self._shown.rows)
         self._begin(self._labels.next_ownership(row.label if row else None))
@@ -245,7 +245,7 @@ class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, Label
         if text == (self._shown.offered.text or ""):
             self._turn(self.query_one(LabelRows).cursor)
             return
-        # The list still shows the results for the previous text.
+        # The list may still show the results for the previous text.
         line.action_select_all()
         self._turn_first_of(text)
 
@@ -307,7 +307,7 @@ class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, Label
             self.dismiss(self._labels)
 
     def draw_state(self, before: LabelState, state: LabelState) -> None:
-        """Show the labels that are offered, and what is chosen."""
+        """Show the labels to choose from, and the chosen changes."""
         offers = (state.rows, state.offered, state.why_unread)
         if offers != (before.rows, before.offered, before.why_unread):
             names = (line_text(row.name).cell_len for row in state.rows)
@@ -372,7 +372,8 @@ class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, Label
 
 
 class LabelLauncher:
-    """Opens the dialogs of a page. `refresh` reads its entity again and shows it."""
+    """Opens the dialogs for labels, deprecation and hiding on an entity's page. `refresh` reads the
+    entity again and shows it."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Deprecating an entity, and hiding it from search and browse or restoring it."""
+"""The dialogs that deprecate an entity, and that hide it from search and browse or restore it."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
@@ -35,7 +35,7 @@ _NAMED = 5
 
 class HideScreen(FramedScreen[LifecycleSession], SessionScreen[LifecycleSession, LifecycleState]):
     """Asks to hide an entity, or to restore a hidden one; `ctrl+s` confirms. Returns the session if
-    it was done."""
+    the entity was hidden or restored."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("aside")
     DOING = "hiding or restoring it"
@@ -59,14 +59,14 @@ class HideScreen(FramedScreen[LifecycleSession], SessionScreen[LifecycleSession,
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Read the references."""
+        """Read the references to the entity."""
         self.follow(self._lifecycle)
         self._show_text()
         if self._hides:
             self._read()
 
     def action_confirm(self) -> None:
-        """Hide or restore it, once the references are shown."""
+        """Hide or restore the entity, once the references are shown."""
         if self._hides and not self._shown.is_read:
             self.say("The references to it are still being read.")
         elif self._shown.work is None:
@@ -81,7 +81,7 @@ class HideScreen(FramedScreen[LifecycleSession], SessionScreen[LifecycleSession,
         # A failure to read the references is shown, but does not prevent hiding.
         await self.do(self._lifecycle.read_references())
         if self._shown.impact is not None:
-            # What was said while it was being read is over; what went wrong stays.
+            # Remove the progress message; an error stays.
             self.query_one(KeyLine).hush()
 
     @work(exclusive=True, group="aside", name=LEADING)
@@ -90,7 +90,7 @@ class HideScreen(FramedScreen[LifecycleSession], SessionScreen[LifecycleSession,
             self.dismiss(self._lifecycle)
 
     def draw_state(self, before: LifecycleState, state: LifecycleState) -> None:
-        """Show what refers to it, and that it is being written."""
+        """Show the references, and whether a write is under way."""
         self._show_text()
         if state.work is not None and before.work is None:
             self.say(str(state.work))
@@ -190,7 +190,7 @@ class DeprecationScreen(
 
     @property
     def _base(self) -> DeprecationFields:
-        """Return what the server has, as far as it was read."""
+        """Return the stored note, date and replacement, as far as they were read."""
         return self._shown.deprecation
 
     def compose(self) -> ComposeResult:
@@ -217,7 +217,7 @@ class DeprecationScreen(
         self.set_focus(note)
         note.move_cursor(note.document.end)
         self._show_text()
-        # In a low terminal not all of it is seen at once: the note is, first.
+        # In a low terminal, scroll to the top, so that the note is visible.
         self.call_after_refresh(self.query_one(VerticalScroll).scroll_home, animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -248,7 +248,7 @@ class DeprecationScreen(
         self.confirm(question, lift)
 
     def action_leave(self) -> None:
-        """Close; ask first if something was typed."""
+        """Close; if something was typed, ask first."""
         if not self._change:
             self.dismiss()
             return
@@ -273,7 +273,7 @@ class DeprecationScreen(
         return self._fields != (fields.note, fields.day, fields.replacement)
 
     def typed(self) -> tuple[str, datetime | None, Urn | None]:
-        """Return the typed note, time of removal and replacement. Raises `InvalidInput` for an
+        """Return the typed note, time of removal and replacement. Raise `InvalidInput` for an
         invalid date or URN."""
         note, day, instead = self._fields
         try:
@@ -301,14 +301,14 @@ class DeprecationScreen(
             self.dismiss(self._lifecycle)
 
     def draw_state(self, before: LifecycleState, state: LifecycleState) -> None:
-        """Show what the server has now, and that it is being written."""
+        """Show the stored fields, and whether a write is under way."""
         self._show_text()
         if state.work is not None and before.work is None:
             self.say(str(state.work))
 
     @work(exclusive=True, group="complete")
     async def action_complete(self) -> None:
-        """Complete the name of the replacement."""
+        """Replace the typed beginning of a name with the URN of the first entity that matches."""
         line = self.query_one("#replacement", Input)
         text = line.value.strip()
         if not text:

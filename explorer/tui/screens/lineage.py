@@ -1,4 +1,5 @@
-"""The lineage tab: queries, filter, map, paths, impact list, and the text on them."""
+"""The lineage tab: the map with its filter and paths, the impact list, and the lines that describe
+both."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from explorer.views.table import Table
 
 _DRAWN_AT_MOST: Final = 2_000
-"""Laying out so many takes a second."""
+"""The most nodes that are drawn in a file; laying out so many takes a second."""
 
 
 def _render_graph(graph: "nx.DiGraph", form: str) -> bytes:
@@ -68,8 +69,8 @@ def _render_graph(graph: "nx.DiGraph", form: str) -> bytes:
 
 
 class GraphScreen(FileScreen):
-    """Writes a graph to a file: everything that matches the filter, drawn or not. Pictures and
-    diagrams that leave out parts of a large graph say so."""
+    """Writes a graph to a file: all nodes that match the filter, even those not drawn on the
+    screen. Pictures and diagrams of a large graph leave out parts, and say so."""
 
     FORMS: ClassVar[tuple[str, ...]] = (".mmd", ".svg", ".dot", ".graphml", ".csv")
 
@@ -99,8 +100,8 @@ _FILTER = 60
 
 
 def describe_extent(state: LineageState) -> Text:
-    """Return the line above the drawing: the entity, hops in each direction, how much is drawn, and
-    why it is incomplete, or how many one more hop would show for which there was no room."""
+    """Return the line above the drawing: the entity, the hops in each direction, how much is drawn,
+    why it is incomplete, and how many nodes one more hop would add."""
     if state.query is None:
         return Text()
     column = f".{state.query.column}" if state.query.column else ""
@@ -122,8 +123,8 @@ def describe_node(
     *,
     is_mark: bool,
 ) -> Text:
-    """Return two lines on the node under the cursor; `names` has the names of its owners by URN, as
-    far as they were read."""
+    """Return two lines on the node under the cursor, with its attributes in `held`. `owner` is the
+    node that holds a column; `names` has the names of owners by URN, as far as they were read."""
     if node.state == "more":
         name = owner.name if owner else ""
         does = "feed" if node.upstream else "are fed by"
@@ -157,7 +158,7 @@ def describe_node(
 
 
 def describe_impact(view: "ImpactView") -> Text:
-    """Return the heading of an impact list, with the reason if it is incomplete."""
+    """Return the heading of an impact list; if the list is incomplete, it says why."""
     impact = view.impact
     text = Text.assemble(line_text(f"what depends on {_shorten(view.name)}", "bold"))
     text.append(f" · {len(impact):,} · most used first, queries of 30 days", "dim")
@@ -167,7 +168,7 @@ def describe_impact(view: "ImpactView") -> Text:
 
 
 def describe_affected(affected: "Affected | None", view: "ImpactView | None") -> Text:
-    """Return what is known of an entity that depends on another, in two lines."""
+    """Return two lines on an entity of the impact list."""
     if affected is None or view is None:
         return Text()
     entity = view.entities[affected.urn]
@@ -293,15 +294,15 @@ class LineageTab(Vertical, View):
         self._message = self._lineage.state.message
         self._hood: Neighbourhood | None = None
         self._at = ""
-        # Those that were told of last.
+        # The paths of the last message.
         self._paths: frozenset[Edge] = frozenset()
-        # The last drawing, with what it is of.
+        # The last drawing, with its neighbourhood.
         self._drawn: tuple[Neighbourhood, LineageDrawing] | None = None
         self._impact_heading = Text()
 
     def compose(self) -> ComposeResult:
-        """Yield the line on what is shown, the drawing or the list, an input line, and the details
-        of the cursor."""
+        """Yield the heading, the drawing and the impact list, the filter line, and the details of
+        the node under the cursor."""
         yield Static("", id="extent", markup=False)
         with ContentSwitcher(initial="drawn"):
             lineage_map = LineageMap(self._show_details)
@@ -319,7 +320,7 @@ class LineageTab(Vertical, View):
 
     @property
     def _is_listing(self) -> bool:
-        """Whether the impact list is shown."""
+        """Return whether the impact list is shown."""
         return self.query_one(ContentSwitcher).current == "impact"
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
@@ -342,7 +343,7 @@ class LineageTab(Vertical, View):
             await self._draw(self._lineage.state)
 
     def table(self) -> "Table | None":
-        """Return the impact list, or all nodes around this entity, for a file."""
+        """Return the impact list, or all nodes of the lineage, as a table for a file."""
         state = self._lineage.state
         if self._is_listing:
             return state.impact.table() if state.impact is not None else None
@@ -353,7 +354,7 @@ class LineageTab(Vertical, View):
         self.screen.set_focus(self.query_one(ImpactRows) if self._is_listing else self._map)
 
     def _show(self, state: LineageState) -> None:
-        """Show a state: the drawing, the lines on it, and what is said of it."""
+        """Show a state of the session: its message, the drawing, and the lines above and below."""
         if not self.is_mounted:
             return
         if state.message is not None and state.message is not self._message:
@@ -375,7 +376,7 @@ class LineageTab(Vertical, View):
         await self._draw(state)
 
     async def _draw(self, state: LineageState) -> None:
-        """Lay out what is to be drawn, and draw it."""
+        """Lay out the neighbourhood of a state, and show it."""
         hood = state.hood
         if hood is None or state.full_graph is None or not state.is_current:
             return
@@ -411,7 +412,7 @@ class LineageTab(Vertical, View):
 
     @work(group="lineage")
     async def _run(self, doing: Coroutine[Any, Any, None]) -> None:
-        """Do something with the lineage, and report what went wrong."""
+        """Run a step of the session, and show its errors."""
         with self._session.reporting(f"reading the lineage of {self._lineage.state.name}"):
             await doing
             await self._draw(self._lineage.state)
@@ -443,7 +444,7 @@ class LineageTab(Vertical, View):
             case "ways":
                 self._ask_for_paths()
             case "forget":
-                self._forget()
+                self._clear_last()
             case "more" | "fewer" as change:
                 self._run(self._lineage.widen(1 if change == "more" else -1))
             case "upstream":
@@ -478,8 +479,8 @@ class LineageTab(Vertical, View):
         self._map.mark = ""
         self._run(self._lineage.follow(column))
 
-    def _forget(self) -> None:
-        """Clear what was set last: paths and mark, the filter, or the column."""
+    def _clear_last(self) -> None:
+        """Clear paths and mark; without those, the filter; without one, the column."""
         state = self._lineage.state
         if state.path_edges or self._map.mark:
             self._map.mark = ""
@@ -499,8 +500,8 @@ class LineageTab(Vertical, View):
             self._session.say(f"{node.name} is no longer marked.")
 
     def _ask_for_paths(self) -> None:
-        """Show the paths between the node under the cursor and the marked one; without another
-        marked node, ask for a name."""
+        """Show the paths between the marked node and the node under the cursor. If no other node is
+        marked, ask for one."""
         node, mark, query = self._map.node, self._map.mark, self._lineage.state.query
         if node is None or node.state == "more" or query is None:
             return
@@ -520,14 +521,14 @@ class LineageTab(Vertical, View):
         ]
         title = f"Paths from {node.name} to …"
         if query.column is not None:
-            # Columns are named by those that hold them, and only those drawn are known.
+            # For columns, only those in the drawing can be chosen.
             self.app.push_screen(ChoiceScreen(title, near))
         else:
 
-            def go(urn: Urn) -> None:
+            def show_paths(urn: Urn) -> None:
                 self._show_paths_from(node, str(urn), urn.name)
 
-            self.app.push_screen(EntityScreen(self._session, title, near, go))
+            self.app.push_screen(EntityScreen(self._session, title, near, show_paths))
 
     def _show_paths_from(self, node: LineageNode, target: str, name: str) -> None:
         if target == node.id:
@@ -543,7 +544,7 @@ class LineageTab(Vertical, View):
         node, rows, state = self._map.node, self.query_one(ImpactRows), self._lineage.state
         if state.query is None or (node is not None and node.state == "more"):
             return
-        # Before anything is drawn it is of what was opened.
+        # Without a drawing, list the impact of the open entity.
         urn, column = state.query.urn, state.query.column
         name = state.name if column is None else column
         if node is not None:
@@ -596,7 +597,7 @@ class LineageTab(Vertical, View):
         self.screen.set_focus(self._map)
 
     @on(AskLine.Cancelled)
-    def _close_line(self) -> None:
+    def _close_filter(self) -> None:
         self.query_one(AskLine).display = False
         self.screen.set_focus(self._map)
 
@@ -609,7 +610,7 @@ class LineageTab(Vertical, View):
             self._session.say(str(error), error=True)
         else:
             self._run(self._lineage.narrow(event.value.strip()))
-            self._close_line()
+            self._close_filter()
 
     def _show_extent(self) -> None:
         """Update the line above the drawing."""

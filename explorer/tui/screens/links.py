@@ -34,14 +34,14 @@ _WITHOUT_HOST = ("mailto", "tel", "slack", "msteams")
 
 @dataclass(frozen=True, slots=True)
 class LinkInput:
-    """A link as it is typed: its address and its label."""
+    """The typed address and label of a link."""
 
     url: str
     label: str
 
 
 def problem_with(url: str) -> str:
-    """Return in one sentence why a text is not an address for a link; None if it is."""
+    """Return a sentence on why a text is not an address for a link; empty if it is one."""
     if not url:
         return "A link needs an address."
     if any(char.isspace() or not char.isprintable() for char in url):
@@ -89,7 +89,7 @@ class LinkForm(FramedScreen[LinkInput]):
         self.set_focus(self.query_one("#url", Input))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Submit the field after enter."""
+        """Go on to the next field, or submit the form, on enter."""
         event.stop()
         self.action_submit()
 
@@ -134,13 +134,13 @@ class LinksScreen(SessionListDialog[bool, LinkState]):
         return LinkSession(catalog, self._entity.urn, self._entity.links)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to open the address where there is one."""
+        """Allow opening an address only if there is one."""
         if action == "follow":
             return self._shown.current is not None
         return super().check_action(action, parameters)
 
     def choose(self) -> None:
-        """Open the address that is chosen."""
+        """Open the chosen address."""
         self.action_follow()
 
     @work(exclusive=True, group="web")
@@ -192,7 +192,7 @@ class LinksScreen(SessionListDialog[bool, LinkState]):
         self.dismiss(self._shown.is_changed)
 
     def draw_state(self, before: LinkState, state: LinkState) -> None:
-        """Show the links, and that something is being written."""
+        """Show the links, and whether a write is under way."""
         super().draw_state(before, state)
         self._hint = "^z restores it." if len(state.removed) > len(before.removed) else ""
         if state.listed != before.listed:
@@ -201,7 +201,7 @@ class LinksScreen(SessionListDialog[bool, LinkState]):
             self.say(str(state.work))
 
     def tell(self, message: "Message") -> None:
-        """Show a message, and how a link that was removed is brought back."""
+        """Show a message; after a removal, with the key that restores the link."""
         self._session.say_message(message, self.say, self._hint)
 
     @work(exclusive=True, group="names")
@@ -212,14 +212,14 @@ class LinksScreen(SessionListDialog[bool, LinkState]):
             self.draw_rows()
 
     def heading(self, state: LinkState) -> Text:
-        """Return the name of the entity, and how many links it has."""
+        """Return the heading: the name of the entity, and the number of its links."""
         parts = [line_text(self._entity.name, "bold"), Text(counted(len(state.listed), "link"))]
         if self._session.read_only:
             parts.append(Text("read-only: nothing can be changed", "bold reverse"))
         return join(parts)
 
     def draw_row(self, index: int, width: int) -> tuple[Text, Text]:
-        """Return a link: what it is called, who added it, and its address."""
+        """Return the two lines of a link: its label and who added it; its address."""
         del width
         link = self._shown.listed[index]
         by = line_text(author_of(link.create_stamp, self._session.names), "dim")

@@ -1,6 +1,4 @@
-"""The overview tab: every aspect of an entity in words, laid out as lines that lead to other
-entities.
-"""
+"""The overview tab: every aspect of an entity in words, as lines that link to other entities."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
 RENDERED = 20_000
-"""How many characters of a text are shown as they are meant to look."""
+"""The most characters of a text that are rendered."""
 _WHOLE = 4_000_000
 _LEFT = 2
 _LABEL_MOST = 26
@@ -52,7 +50,7 @@ _LABEL_MOST = 26
 
 @dataclass(frozen=True, slots=True)
 class PageLine:
-    """A line, with the entity or address that it opens."""
+    """A line of the page, and the entity or address that it opens."""
 
     text: Text
     target: Urn | str | None = None
@@ -60,8 +58,8 @@ class PageLine:
 
 @dataclass(frozen=True, slots=True)
 class PageLayout:
-    """The layout of lines: `width` in cells, entities by their `names`, at most `limit` characters
-    of a text; with `in_full`, long texts are shown completely, as Markdown source."""
+    """How to lay out lines: the `width` in cells, the `names` of entities, the most characters of a
+    text (`limit`), and whether to show long texts in full, as Markdown source (`in_full`)."""
 
     width: int
     names: Mapping[Urn, str]
@@ -71,7 +69,7 @@ class PageLayout:
 
 
 def lay_out(parts: Sequence[Part], layout: PageLayout) -> list[PageLine]:
-    """The parts as lines, headings below a line without words where something comes before."""
+    """Return the parts as lines, with an empty line before each heading but the first."""
     lines: list[PageLine] = []
     at = 0
     while at < len(parts):
@@ -122,8 +120,8 @@ def _facts(facts: Sequence[Fact], layout: PageLayout) -> Iterator[PageLine]:
 
 
 def _label(label: str, most: int) -> Text:
-    """Return a label; of one that names where a value is, the end that fits, which tells it from
-    others: `… min value: type`."""
+    """Return a label. A label that is a path is cut at its start, because its end distinguishes it
+    from others: `… min value: type`."""
     text = line_text(label)
     inside = text.plain
     while text.cell_len > most and ": " in inside:
@@ -202,7 +200,7 @@ def _prose(part: Prose, layout: PageLayout) -> Iterator[PageLine]:
 
 
 def _beginning(text: str, limit: int) -> str:
-    """Return the lines of a text within a number of characters."""
+    """Return the whole lines of a text that fit within a number of characters."""
     if len(text) <= limit or limit >= RENDERED:
         return text
     end = text.rfind("\n", 0, limit)
@@ -211,8 +209,8 @@ def _beginning(text: str, limit: int) -> str:
 
 @lru_cache(8)
 def _render_prose(text: str, missing: str, width: int) -> Sequence[Text]:
-    """Return the lines of a rendered text; cached, because a page is laid out again when the names
-    on it are known."""
+    """Return the lines of a rendered text. Cached, because a page is laid out again once its names
+    are read."""
     return tuple(render_lines(markdown(text, missing), width))
 
 
@@ -223,7 +221,7 @@ def _code(part: Code, layout: PageLayout) -> Iterator[PageLine]:
     if layout.in_full and len(part.text) > RENDERED:
         coloured = Text(clean)
     else:
-        # Colours are worth their import only once there is some code.
+        # The import is slow, so it happens only when there is code to colour.
         from rich.syntax import Syntax
 
         coloured = Syntax(clean, part.language or "text", theme="ansi_dark").highlight(clean)
@@ -249,8 +247,8 @@ _RAW_HINT = "8 Raw shows every aspect unformatted"
 
 
 class OverviewTab(Rows, Tab):
-    """Both descriptions, each marked, and every aspect in words. The keys move through its lines;
-    a line that names another entity, or an address, is a way there."""
+    """The two descriptions, edited and ingested, and every aspect in words. The cursor moves
+    through the lines; enter opens the entity or address in a line."""
 
     NAME: ClassVar[str] = "overview"
     KEY: ClassVar[str] = "1"
@@ -266,7 +264,7 @@ class OverviewTab(Rows, Tab):
 
     @dataclass
     class Visited(Message):
-        """An address of the web was chosen."""
+        """A web address was chosen."""
 
         url: str
 
@@ -284,7 +282,7 @@ class OverviewTab(Rows, Tab):
         self._health: Health | None = None
 
     def clear(self) -> None:
-        """Show nothing, until there is an entity."""
+        """Show an empty page while no entity is read."""
         self._entity, self._parts, self._lines, self._names = None, (), (), {}
         self._health = None
         self._in_full = False
@@ -348,11 +346,11 @@ class OverviewTab(Rows, Tab):
         self._lay_out()
 
     def action_next_mention(self) -> None:
-        """Go to the next line with a target."""
+        """Go to the next line that opens something."""
         self._move_to_mention(range(self.cursor + 1, len(self._lines)))
 
     def action_previous_mention(self) -> None:
-        """Go to the previous line with a target."""
+        """Go to the previous line that opens something."""
         self._move_to_mention(range(self.cursor - 1, -1, -1))
 
     @property
@@ -380,14 +378,15 @@ class OverviewTab(Rows, Tab):
     async def _lay_out(self) -> None:
         entity, width = self._entity, self.size.width - 1
         if entity is None or width <= 0 or not self.display:
-            # It is laid out when it is looked at, and so has a width.
+            # A hidden tab has no width; it is laid out when it is shown.
             self._laid_of = None
             return
         self._laid_for, self._laid_of = self.size.width, entity
         layout = PageLayout(width, self._names, self._session.times, self._in_full)
         with self._session.reporting(f"rendering the overview of {entity.urn.name}"):
             if not self._lines and not self._in_full:
-                # Of a page that is new, what fits on the screen is there before the rest is made.
+                # Of a new page, the lines that fit on the screen are shown before the rest is laid
+                # out.
                 first = replace(layout, limit=min(width * self.size.height, RENDERED))
                 await self._show_layout(entity, first)
                 long = (part for part in self._parts if isinstance(part, Prose))
@@ -417,15 +416,15 @@ def _lay_out_entity(
 ) -> tuple[Sequence[Part], Sequence[PageLine]]:
     parts = [*(health_parts(health) if health else ()), *entity_parts(entity, _RAW_HINT)]
     if health:
-        # Assertions have an id that nobody says; what they assert is.
+        # The ID of an assertion means nothing to people, so its text is the title.
         called = {problem.urn: problem.name for problem in problems(health)}
         layout = replace(layout, names={**layout.names, **called})
     return parts, lay_out(parts, layout)
 
 
 def _same_place(before: Sequence[PageLine], cursor: int, lines: Sequence[PageLine]) -> int:
-    """Return the line of the cursor after a new layout: the one with the same target, if it had
-    one."""
+    """Return the index of the cursor after a new layout: the line that opens the same target, if
+    there is one."""
     target = before[cursor].target if cursor < len(before) else None
     if target is None:
         return cursor if before else 0

@@ -1,5 +1,5 @@
-"""The command palette, the keys that work, the settings and the themes, each as a list to choose
-from; and jump labels: a letter over everything that takes the focus or can be pressed."""
+"""The command palette, the help, the settings and the themes, each as a list to choose from; and
+jump labels: a letter over everything that can be focused or clicked."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,10 +34,10 @@ from explorer.tui.widgets.dialogs import (
 if TYPE_CHECKING:
     from explorer.sessions.saved_searches import SavedSearchSession
 
-# What everything can do is least worth saying.
+# The scopes listed last: their actions are available almost everywhere.
 _LAST: tuple[Scope, ...] = ("list", "app")
 _NOT_LISTED = ("app.command-palette",)
-# Moving the cursor is done, not looked up.
+# Actions that move the cursor are not listed.
 _MOVING: tuple[Scope, ...] = ("list", "palette")
 _RECENT = "Recent pages"
 _SAVED = "Saved searches"
@@ -46,8 +46,8 @@ _ASIDE = 40
 
 @dataclass(frozen=True, slots=True)
 class AvailableAction:
-    """An action that is available now, with the function that runs it; `near` if its widget has the
-    focus."""
+    """An action that is available now, with the function that runs it. `near` means that its key
+    works at the focus."""
 
     action: Action
     do: Callable[[], None]
@@ -56,7 +56,7 @@ class AvailableAction:
 
 @dataclass(frozen=True, slots=True)
 class PaletteTargets:
-    """The targets of the palette: recent pages and searches."""
+    """The pages and searches that the palette lists, and the functions that open them."""
 
     session: TerminalSession
     recent: Sequence[Urn]
@@ -80,7 +80,7 @@ class PaletteScreen(ChooserScreen):
         self._places = places
 
     def on_mount(self) -> None:
-        """Show the actions at once, and pages and searches when they are read."""
+        """Show the actions at once, and pages and searches once they are read."""
         super().on_mount()
         self._read_places()
 
@@ -107,13 +107,13 @@ class PaletteScreen(ChooserScreen):
             self.add_entries((*recent, *saved))
 
     async def further(self, typed: str) -> Sequence[ChooserEntry]:
-        """Return the entities that the catalog finds."""
+        """Return entries for the entities that the catalog finds."""
         with self._places.session.reporting("looking for entities"):
             return await entities_like(self._places.session, typed, self._places.open)
         return ()
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """Return the actions of the focus, then those of the page around it, then those of the
+        """Return the actions of the focus, then of other visible widgets, then of the
         application."""
         for available in self._doable:
             action = available.action
@@ -156,10 +156,10 @@ def available_actions(screen: Screen[object]) -> dict[str, AvailableAction]:
             binding = active.get(action.id) if action.scope == scope else None
             if binding is not None:
                 actions[action.id] = AvailableAction(
-                    action, _doing(binding.node, action.name), near=True
+                    action, _action_runner(binding.node, action.name), near=True
                 )
     around = {
-        action.id: AvailableAction(action, _doing(widget, action.name), near=False)
+        action.id: AvailableAction(action, _action_runner(widget, action.name), near=False)
         for widget in _visible_widgets(screen)
         for action in _actions_of(widget)
         if action.id not in actions
@@ -178,7 +178,7 @@ def _visible_widgets(screen: Screen[object]) -> Iterator[Widget]:
 
 def _actions_of(widget: Widget) -> Iterator[Action]:
     """Return the actions of a widget that are available now."""
-    # What a widget was declared with, and what it is made of was declared with.
+    # The bindings of the widget's class and of its base classes.
     ids = {
         binding.id
         for kind in type(widget).__mro__
@@ -196,9 +196,9 @@ def _is_offered(widget: Widget, action: Action) -> bool:
     return bool(widget.check_action(name, parameters))
 
 
-def _doing(node: DOMNode, name: str) -> Callable[[], None]:
-    """Return a function that runs an action on its owner after the list is closed. The owner is
-    focused first, if possible, as if its key had been pressed there."""
+def _action_runner(node: DOMNode, name: str) -> Callable[[], None]:
+    """Return a function that runs an action of a node, to be called after the list is closed. It
+    first focuses the node, if possible, as if the key had been pressed there."""
 
     def act() -> None:
         if isinstance(node, Widget) and node.focusable and not node.has_focus:
@@ -224,8 +224,8 @@ class HelpScreen(ChooserScreen):
         self._doable = doable
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """Return every action with a key, those of the nearest scope first. A key that means
-        something nearer is left out further out, and an action that has no other with it."""
+        """Return every action with its keys, the nearest scope first. A key that a nearer scope
+        uses is left out, and so is an action without any other key."""
         nearer: set[str] = set()
         for scope in (*self._here, *(scope for scope in SCOPES if scope not in self._here)):
             here_keys: set[str] = set()
@@ -246,8 +246,8 @@ class HelpScreen(ChooserScreen):
             nearer |= here_keys
 
     def _is_elsewhere(self, action: Action) -> bool:
-        """Return whether the keys of an action are those of another place. Of the application's
-        keys only some work on a screen over the page."""
+        """Return whether the keys of an action do not work on this screen: on a screen over the
+        page, only some of the application's keys do."""
         is_known = action.scope != "app" or action.id in self._doable
         return action.scope not in self._here or not is_known
 
@@ -303,14 +303,15 @@ def readable_in_file(key: str) -> str:
 
 
 def _nothing() -> None:
-    """Do nothing: the entry is only for reading."""
+    """Do nothing: choosing such an entry only closes the list."""
 
 
 class ThemesScreen(ChooserScreen):
-    """The themes. Enter keeps the one shown, escape restores the previous one."""
+    """The themes. The theme under the cursor is applied at once; enter keeps it, escape restores
+    the previous theme."""
 
     TITLE_SHOWN: ClassVar[str] = "Colours"
-    # The page behind is what the colours are tried on.
+    # The page behind stays unshaded, to show the colours.
     GROUND: ClassVar[str] = "-clear"
 
     def __init__(self, look: Appearance, now: str, keep: Callable[[str], None]) -> None:
@@ -325,22 +326,22 @@ class ThemesScreen(ChooserScreen):
             yield ChooserEntry(self._look.title(name), name, do=partial(self._keep, name))
 
     def start_at(self) -> int:
-        """Return the current theme."""
+        """Return the index of the current theme."""
         names = list(self._look.themes)
         return names.index(self._before) if self._before in names else 0
 
     def preview_entry(self, entry: ChooserEntry) -> None:
-        """Apply the theme."""
+        """Apply the theme under the cursor."""
         self.app.theme = entry.keys
 
     def action_close(self) -> None:
-        """Restore the previous theme."""
+        """Restore the previous theme, and close."""
         self.app.theme = self._before
         super().action_close()
 
 
 _LETTERS = "asdfghjklweruiopzxcvbnmtyq"
-# Lines such as the titles of tabs; longer texts are read, not pressed.
+# The most lines of a widget whose clickable texts get letters, such as the titles of tabs.
 _LINES_SEARCHED = 3
 
 
@@ -402,14 +403,14 @@ def targets_in(screen: Screen[object]) -> list[JumpTarget]:
         target
         for widget in screen.walk_children(Widget)
         if widget.is_on_screen and widget.region.area
-        for target in _targets(screen, widget)
+        for target in _targets_of(screen, widget)
     ]
     return sorted(targets, key=lambda target: (target.at.y, target.at.x))
 
 
-def _targets(screen: Screen[object], widget: Widget) -> Iterator[JumpTarget]:
+def _targets_of(screen: Screen[object], widget: Widget) -> Iterator[JumpTarget]:
     if widget.focusable:
-        yield JumpTarget(widget.region.offset, _focusing(screen, widget))
+        yield JumpTarget(widget.region.offset, _focus_function(screen, widget))
     elif not widget.children and widget.region.height <= _LINES_SEARCHED:
         yield from _targets_in_text(screen, widget)
 
@@ -422,17 +423,17 @@ def _targets_in_text(screen: Screen[object], widget: Widget) -> Iterator[JumpTar
             action = screen.get_style_at(x, y).meta.get(PRESSED)
             if isinstance(action, str) and action not in actions:
                 actions.add(action)
-                yield JumpTarget(Offset(x, y), _pressing(widget, action))
+                yield JumpTarget(Offset(x, y), _press_function(widget, action))
 
 
-def _focusing(screen: Screen[object], widget: Widget) -> Callable[[], None]:
+def _focus_function(screen: Screen[object], widget: Widget) -> Callable[[], None]:
     def go() -> None:
         screen.set_focus(widget)
 
     return go
 
 
-def _pressing(widget: Widget, action: str) -> Callable[[], None]:
+def _press_function(widget: Widget, action: str) -> Callable[[], None]:
     def go() -> None:
         owner = action_owner(widget, action)
         widget.app.call_later(widget.app.run_action, action, owner or widget)

@@ -1,4 +1,4 @@
-"""The raw tab: every aspect as it is stored, as JSON that folds."""
+"""The raw tab: every stored aspect as a tree of JSON values."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,20 +30,21 @@ if TYPE_CHECKING:
 
 _PAGE = 100
 FOUND_LIMIT = 1_000
-"""How many keys a search finds at most."""
-# A text that is longer is unfolded to be read.
+"""The most keys that a search returns."""
+# Longer texts are shown in full only when expanded.
 _LONG = 60
-# Deeper than any model goes; what lies below is not looked into.
+# The depth to which a search goes, which is deeper than any model.
 _DEPTH_LIMIT = 64
 
 
 @dataclass(slots=True, eq=False)
 class JsonNode:
-    """A row: a value with its key, a line of a long text, or (`more`) a placeholder for rows not
-    shown yet.
+    """A row of the tree: a value with its key, a line of a long text, or (`more`) a placeholder for
+    rows not shown yet.
 
-    `path` is its path, beginning with the name of its aspect. A `series` has points in time, newest
-    first, None before they were read. `shown` is the number of rows shown below an expanded one.
+    `path` begins with the name of the aspect. The value of a time series (`is_series`) is its
+    points, newest first, None before they were read. `rows_below` counts the rows shown below an
+    expanded row.
     """
 
     path: tuple[str, ...]
@@ -59,23 +60,23 @@ class JsonNode:
 
     @property
     def label(self) -> str:
-        """Return its key, or its index in an array."""
+        """Return the key of the value, or its index in an array."""
         return self.path[-1]
 
     @property
     def aspect(self) -> str:
-        """Return the name of its aspect."""
+        """Return the name of the aspect."""
         return self.path[0]
 
     @property
     def millis(self) -> int | None:
-        """Return the time of a point; None for anything else."""
+        """Return the time of a point of a time series, in milliseconds; None for other rows."""
         is_point = self.parent is not None and self.parent.is_series
         return _millis_of(self.value) if is_point else None
 
     @property
     def folds(self) -> bool:
-        """Return whether it can be expanded."""
+        """Return whether the row can be expanded."""
         if self.more or self.is_line:
             return False
         if isinstance(self.value, str):
@@ -84,8 +85,8 @@ class JsonNode:
 
 
 class JsonTree:
-    """The rows of the tree. The cost of expanding depends only on the rows that are shown at
-    once."""
+    """The visible rows of the tree. The cost of expanding a row depends only on the number of rows
+    shown at once."""
 
     def __init__(self, roots: Sequence[JsonNode]) -> None:
         self.rows: list[JsonNode] = list(roots)
@@ -111,7 +112,7 @@ class JsonTree:
             del self.rows[at + 1 : self._end(at)]
 
     def above(self, at: int) -> int:
-        """Return the parent of a row; the row itself at the top."""
+        """Return the index of a row's parent; of the row itself at the top level."""
         depth = self.rows[at].depth
         return next((n for n in range(at - 1, -1, -1) if self.rows[n].depth < depth), at)
 
@@ -121,7 +122,7 @@ class JsonTree:
         return frozenset(node.path for node in self.rows if node.is_open)
 
     def unfold_all(self, paths: frozenset[tuple[str, ...]], width: int) -> None:
-        """Expand the rows at those of the paths that exist."""
+        """Expand the rows with these paths, as far as they exist."""
         at = 0
         while at < len(self.rows):
             if self.rows[at].path in paths:
@@ -161,7 +162,7 @@ def format_json(value: Any) -> str:
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     except orjson.JSONEncodeError:
-        # A number beyond 64 bits, or nested more deeply than that one goes.
+        # The fast encoder rejects numbers beyond 64 bits and very deep nesting.
         import json
 
         return json.dumps(value, indent=2, ensure_ascii=False)
@@ -227,7 +228,7 @@ _PREVIEWED = 6
 _NAME_AT_MOST = 28
 _LABEL_LIMIT = 80
 _VALUE_LIMIT = 400
-# What is copied goes through the terminal, and most take no more.
+# The longest text to copy, because most terminals accept no more.
 
 
 class RawRows(ActionRows):
@@ -237,7 +238,8 @@ class RawRows(ActionRows):
 
 
 class RawTab(Vertical, View):
-    """Every aspect, known to the model or not; timeseries by their newest points, on request."""
+    """All aspects, even those that the model does not know. The newest points of a timeseries
+    aspect are read when it is expanded."""
 
     DEFAULT_CSS = """
     RawTab #stored { height: 1; padding: 0 1; }
@@ -261,7 +263,7 @@ class RawTab(Vertical, View):
         yield RawRows()
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Show the aspects, collapsed or as they were expanded before."""
+        """Show the aspects, collapsed; with `keep`, expanded as before."""
         opened = self._tree.opened() if keep and not self._has_filter else frozenset()
         cursor = self._rows.cursor if keep else 0
         self._entity = entity
@@ -269,7 +271,7 @@ class RawTab(Vertical, View):
         if not keep:
             self._series = ()
         self.query_one(FilterLine).put_away()
-        self._plant(opened, cursor)
+        self._build_tree(opened, cursor)
 
     def on_resize(self) -> None:
         """Wrap the expanded texts for the new width."""
@@ -280,7 +282,7 @@ class RawTab(Vertical, View):
             return
         self._wrapped_width, node = self._width, self._node
         if self._tree.wrap(self._width):
-            # The lines of a text are new rows.
+            # The wrapped lines of a text are new rows.
             row = node if node in self._tree.rows else node and node.parent
             self._lay_out(self._tree.rows.index(row) if row else 0)
 
@@ -299,8 +301,8 @@ class RawTab(Vertical, View):
         self.screen.set_focus(self._rows)
 
     async def read(self, entity: "Entity") -> None:
-        """Read who wrote the aspects, and which timeseries aspects the entity type has; their
-        points are read on request."""
+        """Read the names of the aspects' authors, and which timeseries aspects the entity type has.
+        The points of these are read on request."""
         catalog = await self._session.catalog()
         await self._session.read_names(
             actors_of(aspect.created for aspect in entity.aspects.values())
@@ -313,7 +315,7 @@ class RawTab(Vertical, View):
         )
         if entity is self._entity and not self._has_filter:
             self._series = series
-            self._plant(self._tree.opened(), self._rows.cursor)
+            self._build_tree(self._tree.opened(), self._rows.cursor)
 
     @property
     def _rows(self) -> RawRows:
@@ -331,12 +333,12 @@ class RawTab(Vertical, View):
     def _node(self) -> JsonNode | None:
         return self._rows.under_cursor(self._tree.rows)
 
-    def _plant(self, opened: frozenset[tuple[str, ...]], cursor: int) -> None:
-        """Rebuild the tree."""
+    def _build_tree(self, opened: frozenset[tuple[str, ...]], cursor: int) -> None:
+        """Rebuild the tree, with these paths expanded and the cursor on a row."""
         entity = self._entity
         if entity is None:
             return
-        # The key says no more than the URN: last.
+        # The key aspect repeats the URN, so it comes last.
         names = sorted(entity.aspects, key=lambda name: (name.endswith("Key"), name))
         nodes = [JsonNode((name,), entity.aspects[name].value, 0) for name in names]
         nodes += [
@@ -370,7 +372,7 @@ class RawTab(Vertical, View):
                 self.query_one(FilterLine).ask()
             case "unfilter" if self._has_filter:
                 self.query_one(FilterLine).put_away()
-                self._plant(frozenset(), 0)
+                self._build_tree(frozenset(), 0)
             case "turn" if node is not None:
                 self._toggle(node, at)
             case "unfold" if node is not None and node.is_open:
@@ -446,7 +448,7 @@ class RawTab(Vertical, View):
     def _leave_filter(self, event: FilterLine.FilterClosed) -> None:
         event.stop()
         if not event.keep:
-            self._plant(frozenset(), 0)
+            self._build_tree(frozenset(), 0)
         self.screen.set_focus(self._rows)
 
     @work(exclusive=True, group="raw-filter")
@@ -455,7 +457,7 @@ class RawTab(Vertical, View):
         if entity is None:
             return
         if not text:
-            self._plant(frozenset(), 0)
+            self._build_tree(frozenset(), 0)
             return
         values = {name: aspect.value for name, aspect in entity.aspects.items()}
         with self._session.reporting("searching the keys"):
@@ -476,7 +478,7 @@ class RawTab(Vertical, View):
             words = f" {indent}  … {node.more:,} more; ⏎ shows the next"
             return (Text().append(words, "dim italic"),)
         if node.is_line:
-            # Spaces count in a text.
+            # Spaces in a text are shown unchanged.
             return (Text().append(f" {indent}│ ", "dim").append(block(node.value)),)
         fold = ("▾" if node.is_open else "▸") if node.folds else " "
         row = Text().append(f" {indent}{fold} ", "dim")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 COLUMN = "schemaField"
 
-# What a relationship says, read from this entity: (outgoing, incoming).
+# The words for a relationship, seen from this entity: (outgoing, incoming).
 _WORDS = {
     "DownstreamOf": ("made from", "feeds"),
     "Consumes": ("reads", "read by"),
@@ -60,8 +60,8 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class RelationshipKind:
-    """One relationship in one direction: its words, its name, and the entities on the other side;
-    columns are separate from entities."""
+    """A relationship in one direction: its words, its name, and the entities on the other side.
+    Columns are separate kinds."""
 
     words: str
     name: str
@@ -76,8 +76,8 @@ class RelationshipKind:
 
 @dataclass(frozen=True, slots=True)
 class RelationshipRow:
-    """A row: the heading of a kind with its number of matches, one entity of it, or, with neither,
-    a row that reads more."""
+    """A row: the heading of a kind with its number of matches, an entity of the kind, or, with
+    neither, the line that reads more."""
 
     kind: RelationshipKind | None = None
     urn: Urn | None = None
@@ -85,20 +85,20 @@ class RelationshipRow:
 
     @property
     def key(self) -> tuple[str, Urn | None]:
-        """Return what tells the row from the others, also when the relationships are read again."""
+        """Return a key that identifies the row, even after the relationships are read again."""
         return self.kind.id if self.kind else "", self.urn
 
 
 def relationship_kinds(
     edges: "Sequence[Edge]", direction: "Direction", of: Urn
 ) -> Iterator[RelationshipKind]:
-    """Return the kinds of an entity's edges in one direction, by name, each in the server's
-    order."""
+    """Yield the kinds of the entity `of` in one direction, sorted by name; the entities of each are
+    in the server's order."""
     grouped: dict[str, list[Urn]] = {}
     for edge in edges:
         grouped.setdefault(edge.relationship, []).append(edge.urn)
     for name in sorted(grouped):
-        words = _words(name, direction, of)
+        words = _relationship_words(name, direction, of)
         columns = tuple(urn for urn in grouped[name] if urn.entity_type == COLUMN)
         read_all_rows = tuple(urn for urn in grouped[name] if urn.entity_type != COLUMN)
         for heading, urns in ((words, read_all_rows), (f"{words} columns", columns)):
@@ -111,7 +111,8 @@ def relationship_rows(
     folded: Collection[str],
     passes: Callable[[RelationshipKind, Urn], bool] | None,
 ) -> list[RelationshipRow]:
-    """Return the rows of the kinds; with `passes` only matching ones, even in collapsed kinds."""
+    """Return the rows of the kinds. With the filter `passes`, only matching entities are listed,
+    also those of collapsed kinds."""
     rows: list[RelationshipRow] = []
     for kind in kinds:
         urns = kind.urns if passes is None else [urn for urn in kind.urns if passes(kind, urn)]
@@ -124,14 +125,15 @@ def relationship_rows(
 
 
 def page_of_urn(urn: Urn) -> Urn:
-    """Return the entity on whose page a URN is shown: for a column its dataset."""
+    """Return the entity whose page shows a URN: for a column its dataset, else the entity
+    itself."""
     holders = Urn.parse_all(urn.parts[:1]) if urn.entity_type == COLUMN else ()
     return holders[0] if holders else urn
 
 
-def _words(name: str, direction: "Direction", of: Urn) -> str:
+def _relationship_words(name: str, direction: "Direction", of: Urn) -> str:
     if name == "IsPartOf" and of.entity_type in ("corpuser", "corpGroup"):
-        # The model has a group be part of its members; people say it the other way round.
+        # In the model, a group is part of its members; the words turn this around.
         return "in groups" if direction == "INCOMING" else "members"
     outgoing, incoming = _WORDS.get(name, ("to", "from"))
     return outgoing if direction == "OUTGOING" else incoming
@@ -154,8 +156,8 @@ _COLUMNS: Final = (
 def relationships_table(
     session: "TerminalSession", name: str, found: Sequence[tuple[RelationshipKind, "Urn"]]
 ) -> Table:
-    """Return a table of the relationships, with the names of the other side: one request per
-    hundred."""
+    """Return a table of relationships, with the names of the entities on the other side. Reading
+    its rows takes one request per hundred."""
 
     async def read_all_rows() -> AsyncIterator[Sequence[Row]]:
         catalog = await session.catalog()
@@ -192,14 +194,15 @@ class _Related(ActionRows):
 
 
 class RelationsView(Vertical, Tab):
-    """A list of relationships; choosing one opens its entity. Names of the other side are read as
+    """A list of relationships; choosing one opens its entity. The names of entities are read when
     they become visible."""
 
     NAME: ClassVar[str] = "relations"
     KEY: ClassVar[str] = "4"
     TITLE: ClassVar[str] = "Relationships"
     SHORT: ClassVar[str] = "Rel"
-    # The head says of an entity without aspects whether others refer to it.
+    # Read at once, because the head of an entity that does not exist says whether others refer to
+    # it.
     eager: ClassVar[bool] = True
 
     @dataclass
@@ -277,7 +280,7 @@ class RelationsView(Vertical, Tab):
         for direction, (edges, end, total) in zip(_DIRECTIONS, pages, strict=True):
             self._edges[direction], self._ends[direction] = edges, end
             self._totals[direction] = total
-        self._group()
+        self._build_kinds()
         self._lay_out(None if self._rows else 1)
 
     async def _page(
@@ -286,7 +289,7 @@ class RelationsView(Vertical, Tab):
         edges = await catalog.relationships(urn, direction, start=start, count=_PAGE)
         return list(edges.edges), edges.end, edges.total
 
-    def _group(self) -> None:
+    def _build_kinds(self) -> None:
         if self._of is not None:
             of = self._of
             self._kinds = [
@@ -296,8 +299,8 @@ class RelationsView(Vertical, Tab):
             ]
 
     def _lay_out(self, cursor: int | None = None) -> None:
-        """List the rows again, with the cursor at a place, or where the row is now that it is on,
-        if that is still listed."""
+        """Build the rows again, with the cursor at an index; without one, the cursor stays on its
+        row if that is still listed."""
         rows = relationship_rows(self._kinds, self._folded, self._passes if self._words else None)
         if any(
             self._ends.get(direction, 0) < self._totals.get(direction, 0)
@@ -345,7 +348,7 @@ class RelationsView(Vertical, Tab):
                 self._fold()
             case "filter":
                 self.query_one(FilterLine).ask()
-                self._name_all()
+                self._read_all_names()
             case "unfilter":
                 self.query_one(FilterLine).put_away()
                 self._narrow("")
@@ -403,10 +406,10 @@ class RelationsView(Vertical, Tab):
                 if of != self._of or start != self._ends.get(direction):
                     return
                 self._edges[direction] += edges
-                # A server that gives nothing further has given all.
+                # A server that returns no further edges has returned all.
                 self._ends[direction] = end if end > start else total
             cursor = self.query_one(_Related).cursor
-            self._group()
+            self._build_kinds()
             self._lay_out(cursor)
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
@@ -444,7 +447,7 @@ class RelationsView(Vertical, Tab):
         else:
             entity = self._entities.get(urn)
             if entity is None:
-                self._want(urn)
+                self._request_name(urn)
             missing = urn in self._answered and (entity is None or not entity.exists)
             name = line_text(entity.name if entity else urn.name)
             about = join(
@@ -458,24 +461,25 @@ class RelationsView(Vertical, Tab):
         text = Text("     ").append_text(padded(name, width - right - 7))
         return text.append("  ").append_text(padded(about, right))
 
-    def _want(self, urn: Urn) -> None:
-        """Read the names of visible rows in one request, once the screen is drawn."""
+    def _request_name(self, urn: Urn) -> None:
+        """Add the entity of a visible row to the names to read in one request after the screen is
+        drawn."""
         if urn in self._requested:
             return
         self._requested.add(urn)
         if not self._wanted:
-            self.call_after_refresh(self._name_wanted)
+            self.call_after_refresh(self._read_wanted_names)
         self._wanted.append(urn)
 
-    def _name_all(self) -> None:
+    def _read_all_names(self) -> None:
         """Read all names, which filtering by name needs."""
         urns = dict.fromkeys(urn for kind in self._kinds for urn in kind.urns)
         for urn in list(urns)[:_NAMED_TO_NARROW]:
             if urn.entity_type != COLUMN and urn not in self._entities:
-                self._want(urn)
+                self._request_name(urn)
 
     @work(group="names")
-    async def _name_wanted(self) -> None:
+    async def _read_wanted_names(self) -> None:
         of, urns, self._wanted = self._of, self._wanted, []
         if of is None or not urns:
             return

@@ -1,5 +1,5 @@
-"""Sources of metadata: those that were added, those found on this machine, and the form that adds
-one: its address, the plan of its changes, and the run."""
+"""Sources of metadata: the list of added sources and of those found on this machine; and the form
+that adds a source: its address, the plan of changes, and the run."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _NAME: Final = 20
 _BAR: Final = 24
 _MOST_SKIPPED: Final = 20
-# As wide as the labels of the form.
+# The width of the labels in the form.
 _LABEL: Final = 12
 _ADDRESS_HINT: Final = "a file, a folder, or postgresql://user@host/database"
 
@@ -61,8 +61,8 @@ class SourceChoice:
 
 
 class SourcesScreen(AddressListDialog[SourceChoice | None, SourcesState]):
-    """Lists the added sources, then those found on this machine; returns the one to add or to run
-    again."""
+    """Lists the added sources, then the sources found on this machine; returns the source to add or
+    to run again."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("sources")
     DOING = "reading the sources"
@@ -81,7 +81,8 @@ class SourcesScreen(AddressListDialog[SourceChoice | None, SourcesState]):
         return SourceSession(catalog, folder=Path.cwd())
 
     def draw_row(self, index: int, width: int) -> tuple[Text, Text]:
-        """Return a source: its name, its last run or how it was found, and where it is."""
+        """Return the two lines of a source: its name with its last run or how it was found; its
+        address."""
         row = self._shown.listed[index]
         if isinstance(row, AddedSource):
             source, run = row
@@ -97,7 +98,7 @@ class SourcesScreen(AddressListDialog[SourceChoice | None, SourcesState]):
         return first, Text("   ").append_text(padded(line_text(place, "dim"), width - 4))
 
     def choose(self) -> None:
-        """Return the source under the cursor, to be added or run again."""
+        """Close with the source under the cursor, to add it or to run it again."""
         row = self._shown.current
         if isinstance(row, LocalSource):
             self.dismiss(SourceChoice(row.location, password=row.password))
@@ -145,8 +146,8 @@ _FIELDS: Final = (
 
 
 class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, SourcesState]):
-    """Reads a source, shows its changes, and writes them to the catalog. Returns a search for the
-    added metadata; None if it was cancelled."""
+    """Reads a source, shows the changes that it would make, and writes them to the catalog. Returns
+    a search for the added metadata; None if it was cancelled."""
 
     CSS = """
     AddSourceScreen > Vertical { width: 96; max-width: 100%; max-height: 90%; }
@@ -210,7 +211,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
             self._read()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow the next step."""
+        """Allow only the next step of the form."""
         del parameters
         match action:
             case "read":
@@ -238,7 +239,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
             self.action_read()
 
     def action_read(self) -> None:
-        """Connect, and read what is there; nothing is written."""
+        """Connect to the source, read it, and show the plan; nothing is written."""
         if not self._is_busy:
             self._read()
 
@@ -254,8 +255,8 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
             self._write(plan, accept_removals=False)
 
     def action_leave(self) -> None:
-        """Stop the work under way; close if there is none, or if it was told to stop already,
-        without waiting for a host that does not answer."""
+        """Stop the work under way. If there is none, or it was asked to stop already (its host may
+        not answer), close."""
         if self._followed is None or not self._is_busy or self._shown.is_stopping:
             self.dismiss(None)
             return
@@ -276,8 +277,8 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
         )
 
     def _explicit_options(self) -> tuple[str, ...]:
-        """Return the options of the form that are meant as they stand there: all where the form
-        began with those of the source, else those that are filled in."""
+        """Return the names of the options to take from the form even if they are empty: all if the
+        form started with the options of the source, else those that are filled in."""
         keys = ("env", "instance", "schemas", "patterns", "encoding")
         return tuple(key for key in keys if self._choice.is_added or self._value(key))
 
@@ -289,7 +290,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
             return
         options, name = self._options(), self._value("name")
         explicit_options = self._explicit_options()
-        # One that was found with an address is for that address.
+        # A password found with an address is used only for that address.
         source_password = self._choice.password if location == self._choice.location else None
         password = self.query_one("#password", Input).value or source_password
 
@@ -302,7 +303,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
 
     @work(exclusive=True, group="source")
     async def action_join_files(self) -> None:
-        """Read the source again, with the patterns that the plan offers."""
+        """Read the source again with the patterns that the plan suggests."""
 
         async def join(sources: SourceSession) -> None:
             await sources.join_files()
@@ -353,7 +354,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
     async def _do(
         self, what: str, act: Callable[[SourceSession], Coroutine[Any, Any, None]]
     ) -> None:
-        """Act on the session; what goes wrong is shown below the form."""
+        """Run a step of the session. Errors are shown below the form."""
         try:
             if self._followed is None:
                 self.follow(SourceSession(await self._session.catalog()))
@@ -366,7 +367,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
             self.set_focus(self.query_one("#password", Input))
             self._show_problem(sentence_of(error))
         except CatalogError as error:
-            # Of the source or of the catalog: the sentence says which.
+            # The error may be of the source or of the catalog; its sentence says which.
             self._show_problem(sentence_of(error))
         except Exception:
             with self._session.reporting(what):
@@ -374,7 +375,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
             self._show_status(Text())
 
     def tell(self, message: "Message") -> None:
-        """Show nothing: what goes wrong is shown below the form, and what was done at the end."""
+        """Show nothing here: errors are shown below the form, the result when it closes."""
 
     def draw_state(self, before: SourcesState, state: SourcesState) -> None:
         """Show the progress of the work under way."""

@@ -1,6 +1,6 @@
-"""The worklist of what to document next; the coverage of documentation; and the texts that were
-propagated to columns: the source of each, and whether it still has that text. These can be
-refreshed, pinned and taken back."""
+"""The worklist of undocumented tables and columns; the coverage of documentation; and the list of
+texts that were propagated to columns, each compared with its source. Propagated texts can be
+refreshed, pinned and removed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -67,11 +67,11 @@ _PARTS: Final[Mapping[Part | None, Part | None]] = {
     "columns": "tables",
     "tables": None,
 }
-"""What the trend is shown of next."""
+"""The next part whose trend is shown, by the present one; None shows no trend."""
 
 
 class DatasetScreen(SessionListScreen[Urn, DatasetStateT], Generic[DatasetStateT]):
-    """The base of lists about datasets, which a search filters."""
+    """The base of lists about datasets that can be filtered by a search."""
 
     def __init__(self, session: TerminalSession, rows: Rows, state: DatasetStateT) -> None:
         super().__init__(session, rows)
@@ -87,7 +87,7 @@ class DatasetScreen(SessionListScreen[Urn, DatasetStateT], Generic[DatasetStateT
         return "f changes the filter, esc clears it" if state.instead == NO_MATCH else ""
 
     def ask_about(self, question: DatasetQuestion) -> None:
-        """Read the list of another question."""
+        """Read the list for another question, that is for other datasets."""
         self.read(lambda listing: listing.ask(question))
 
     def action_filter(self) -> None:
@@ -95,7 +95,7 @@ class DatasetScreen(SessionListScreen[Urn, DatasetStateT], Generic[DatasetStateT
         self.query_one(AskLine).ask(self._shown.question.text)
 
     def action_leave(self) -> None:
-        """Go back to the first question, or close."""
+        """Go back to the question at the start; from there, close."""
         if self._shown.question != self._first_question:
             self.ask_about(self._first_question)
         else:
@@ -122,11 +122,11 @@ class WorklistRows(Rows):
 
 
 class WorklistScreen(DatasetScreen[WorklistState]):
-    """Lists undocumented tables and columns, most used first. The editor opened from it goes from
-    one to the next across tables. Returns the table to open, if any.
+    """Lists undocumented tables and columns, the most used first. The editor opened from here goes
+    from one to the next, across tables. Returns the table to open, if any.
 
-    `edit` opens the editor at one description of a queue. `review` shows proposed texts for review,
-    `show_concept` all columns with the name of one.
+    `edit` opens the editor at a description of a queue. `review` shows proposed texts for review,
+    `show_concept` all columns with a name.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("worklist")
@@ -158,20 +158,21 @@ class WorklistScreen(DatasetScreen[WorklistState]):
         return WorklistSession(catalog, self._first_question)
 
     def detail(self) -> ComposeResult:
-        """Yield what the item under the cursor is."""
+        """Yield the widget for the details of the item under the cursor."""
         yield Static("", id="item", markup=False)
 
     def rows_table(self, state: WorklistState) -> Table:
-        """Return what is left to document."""
+        """Return the undocumented tables and columns."""
         return worklist_table(state.worklist)
 
     def apply_changes(self, changes: Changes) -> None:
-        """Remove what others have documented."""
+        """Remove entries that others have documented."""
         if self._list is not None:
             self._list.follow(changes)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer columns of one name only where a column is listed."""
+        """Allow showing columns with the same name only if the item under the cursor is a
+        column."""
         if action == "concept":
             item = self._shown.current
             return item is not None and item.column is not None
@@ -198,18 +199,18 @@ class WorklistScreen(DatasetScreen[WorklistState]):
             self._show_concept(item.column.name, item.key)
 
     def action_mine(self) -> None:
-        """List only what the user owns, or everything."""
+        """Switch between all datasets and those that the user owns."""
         question = self._shown.question
         self.ask_about(replace(question, is_mine=not question.is_mine))
 
     def choose(self) -> None:
-        """Write the description under the cursor."""
+        """Edit the description of the item under the cursor."""
         if self._shown.current is not None and self._list is not None:
             urn, path = self._shown.current.key
             self._edit(self._list, Urn.parse(urn), path)
 
     def heading(self, state: WorklistState) -> Text:
-        """Return how much is left, and was documented here."""
+        """Return the heading: how much is left, and how much was documented here."""
         listed, total = len(state.listed), state.worklist.total
         parts = [Text("Worklist", "bold")]
         if state.work is not None:
@@ -222,7 +223,7 @@ class WorklistScreen(DatasetScreen[WorklistState]):
         return join([*parts, line_text(state.question.words(), "italic")])
 
     def show_row(self) -> None:
-        """Show what the item under the cursor is."""
+        """Show the details of the item under the cursor."""
         item = self._shown.current
         text = Text()
         if item is not None:
@@ -247,8 +248,8 @@ class CoverageRows(Rows):
 
 
 class CoverageScreen(DatasetScreen[CoverageState]):
-    """Shows how many tables and columns are documented, in all and by group, the least documented
-    first; `open_worklist` shows what is undocumented in a group."""
+    """Shows how many tables and columns are documented, in total and by group, the least documented
+    first. `open_worklist` shows the worklist of a group."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("coverage")
     DOING = "reading the documentation"
@@ -284,7 +285,8 @@ class CoverageScreen(DatasetScreen[CoverageState]):
         return coverage_page(state.coverage) if state.coverage is not None else Table((), ())
 
     def table(self) -> Table | None:
-        """Return the counts for a file; those of each day if the trend is shown."""
+        """Return the counts as a table for a file; if the trend is shown, the counts of each
+        day."""
         state = self._shown
         if state.part is not None and state.trend is not None:
             return trend_table(state.trend)
@@ -292,18 +294,18 @@ class CoverageScreen(DatasetScreen[CoverageState]):
 
     @work(exclusive=True, group="trend")
     async def action_trend(self) -> None:
-        """Show the trend of the columns in the group under the cursor, then of the tables, then
-        none."""
+        """Show the trend of the columns in the group under the cursor; again, of the tables; again,
+        hide it."""
         if self._list is not None:
             await self.do(self._list.show_trend(_PARTS[self._shown.part]))
 
     def action_turn(self, step: int) -> None:
-        """Group by the next attribute."""
+        """Group by the next attribute (1) or the previous one (-1)."""
         by = GROUPINGS[(GROUPINGS.index(self._shown.by) + step) % len(GROUPINGS)]
         self.read(lambda coverage: coverage.group(by))
 
     def choose(self) -> None:
-        """Show what is undocumented in the group under the cursor."""
+        """Show the worklist of the group under the cursor."""
         if self._shown.current is not None and self._list is not None:
             self._open_worklist(self._list.question_of(self._shown.current))
 
@@ -316,7 +318,7 @@ class CoverageScreen(DatasetScreen[CoverageState]):
             self.show_row()
 
     def heading(self, state: CoverageState) -> Text:
-        """Return the counts in all."""
+        """Return the heading with the total counts."""
         question = line_text(state.question.words(), "italic")
         heading = join([Text("Coverage", "bold"), Text(f"by {state.by}"), question])
         if state.coverage is not None:
@@ -372,7 +374,7 @@ class PropagatedRows(Rows):
 
 
 class PropagatedScreen(SessionListScreen[Urn, PropagatedState]):
-    """Lists propagated texts by table and column, above the difference between the one under the
+    """Lists propagated texts by table and column, above the difference between the text under the
     cursor and its source. Returns the dataset to open, if any."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("propagated")
@@ -396,7 +398,7 @@ class PropagatedScreen(SessionListScreen[Urn, PropagatedState]):
         return PropagatedSession(catalog)
 
     def rows_table(self, state: PropagatedState) -> Table:
-        """Return the texts that are listed."""
+        """Return the listed texts as a table."""
         return propagated_table(state.listed)
 
     def difference(self, row: "PropagatedText") -> "Diff":
@@ -404,7 +406,7 @@ class PropagatedScreen(SessionListScreen[Urn, PropagatedState]):
         return propagated_diff(row)
 
     def heading(self, state: PropagatedState) -> Text:
-        """Return how many texts there are of each state."""
+        """Return the heading: the number of texts in each state."""
         counts = Text(propagated_counts(state.listed, len(state.rows)))
         return join([Text("Propagated texts", "bold"), counts, line_text(state.words, "italic")])
 
@@ -427,12 +429,12 @@ class PropagatedScreen(SessionListScreen[Urn, PropagatedState]):
         self.ask(Text(question, "bold"), "refresh", texts)
 
     def action_remove(self) -> None:
-        """Take back the text under the cursor."""
+        """Remove the propagated text under the cursor from its column, after confirmation."""
         if self._shown.current is not None:
             self._ask_to_take_back([self._shown.current])
 
     def action_remove_all(self) -> None:
-        """Take back all texts that are listed."""
+        """Remove all listed texts from their columns, after confirmation."""
         self._ask_to_take_back(self._shown.listed)
 
     def _ask_to_take_back(self, texts: "Sequence[PropagatedText]") -> None:

@@ -1,8 +1,8 @@
-"""Tabs of an entity's page that are made when they are first opened.
+"""Tabs of an entity's page that are created when they are first opened.
 
-Most readers of an entity never look at its history or its raw aspects: what is shown of them is
-made when the tab is first opened, and its module is imported in a thread by then. Until then a tab
-knows its title and for which entities it has content.
+Most users never look at the history or the raw aspects of an entity. So the view of such a tab is
+created, and its module imported in a thread, when the tab is first opened. Until then the tab only
+knows its title and which entities it is for.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _PROFILED = ("dataset",)
 
 
 class LazyTab(Tab, can_focus=True):
-    """A placeholder for a view of the module `HOME`, which holds the focus until the module is
+    """A placeholder for a view in the module `HOME`. It has the focus until the module is
     imported."""
 
     HOME: ClassVar[str]
@@ -47,20 +47,20 @@ class LazyTab(Tab, can_focus=True):
 
     @abstractmethod
     def make(self) -> View:
-        """Return the view; its module is imported."""
+        """Create the view. Called once its module is imported."""
 
     def tally(self) -> str:
         """Return the count of the view."""
         return self._view.tally() if self._view else ""
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Have the view draw it, now or once it is imported."""
+        """Have the view show an entity, now or once its module is imported."""
         self._entity = entity
         if self._view is not None:
             self._view.show_entity(entity, keep=keep)
 
     async def read(self, entity: "Entity") -> None:
-        """Have the view request the rest."""
+        """Import and create the view if needed, and have it read the entity."""
         view = await self._make_view()
         if entity is self._entity:
             await view.read(entity)
@@ -80,17 +80,17 @@ class LazyTab(Tab, can_focus=True):
             self._view.focus_content()
         else:
             self.screen.set_focus(self)
-            leading: WorkType[None] = self._lead_on
+            leading: WorkType[None] = self._focus_view_when_ready
             self.run_worker(leading, OPENING, "later", self.NAME)
 
     def render(self) -> RenderResult:
         """Render nothing until the view is there."""
         return ""
 
-    async def _lead_on(self) -> None:
+    async def _focus_view_when_ready(self) -> None:
         with self._session.reporting(f"opening the {self.TITLE.lower()}"):
             view = await self._make_view()
-            # Do not move the focus back if it moved elsewhere meanwhile.
+            # Take the focus only if it has not moved elsewhere meanwhile.
             if self.has_focus:
                 view.focus_content()
 
@@ -126,7 +126,7 @@ class LazyLineageTab(LazyTab):
         return _has_lineage(entity.entity_type)
 
     def make(self) -> View:
-        """Return the lineage tab."""
+        """Create the lineage tab."""
         from explorer.tui.screens.lineage import LineageTab
 
         return LineageTab(self._session, self._column)
@@ -186,7 +186,7 @@ class LazyHistoryTab(LazyTab):
         return entity.exists
 
     def make(self) -> View:
-        """Return the history tab."""
+        """Create the history tab."""
         from explorer.tui.screens.history import HistoryTab
 
         return HistoryTab(self._session)
@@ -202,7 +202,7 @@ class LazyRawTab(LazyTab):
     HOME = "explorer.tui.screens.raw"
 
     def make(self) -> View:
-        """Return the raw tab."""
+        """Create the raw tab."""
         from explorer.tui.screens.raw import RawTab
 
         return RawTab(self._session)
