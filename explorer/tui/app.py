@@ -312,6 +312,7 @@ class CatalogApp(App[None]):
             self.call_after_refresh(self._show_problems, self._look.problems)
 
     def _show_problems(self, problems: Sequence[str]) -> None:
+        """Show the first problem of the settings, and the number of others."""
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         self._show_at_start(f"{problems[0]}{more}.", error=True)
 
@@ -337,7 +338,7 @@ class CatalogApp(App[None]):
         return TerminalDriver
 
     def get_default_screen(self) -> Screen[object]:
-        """Return the main screen, with the folders open where there is room."""
+        """Return the main screen, with the folders open if there is room."""
         width = self.size.width
         name = next(name for least, name in reversed(_SIZES) if width >= least)
         return Screen(id="_default", classes=name)
@@ -421,7 +422,8 @@ class CatalogApp(App[None]):
 
     @work(exclusive=True, group="drafts-noted", description="the list of drafts")
     async def look_for_drafts(self, *, tell: bool = False) -> None:
-        """Read which descriptions have drafts and mark them; with `tell`, show their number."""
+        """Find the descriptions that have drafts, and mark them; with `tell`, also show their
+        number."""
         with self._session.reporting("looking for drafts"):
             drafts_of = await asyncio.to_thread(import_module, "explorer.stewardship.drafts")
             drafts = await drafts_of.Drafts.at(self._session)
@@ -489,15 +491,15 @@ class CatalogApp(App[None]):
         await self.action_leave_all()
 
     async def action_leave_all(self) -> None:
-        """Quit from anywhere, after keeping the typed text as a draft and waiting briefly for saves
-        under way."""
+        """Quit from any screen, after keeping the typed text as a draft and waiting briefly for
+        saves under way."""
         if await self._finish_writing():
             self.exit(message=self._describe_losses())
 
     async def _finish_writing(self) -> bool:
-        """Keep the typed text as a draft, wait for saves under way, and return whether the program
-        may end. If the disk does not answer, the first call shows a message and returns false; a
-        second one within a minute returns true."""
+        """Keep the typed text as a draft, wait briefly for saves under way, and return whether the
+        program may end. If the disk does not answer, the first call shows a message and returns
+        false; a second one within a minute returns true."""
         if self._editing is None:
             return True
         try:
@@ -522,8 +524,8 @@ class CatalogApp(App[None]):
         return f"Not saved, kept as drafts: {line(', '.join(titles), _TOLD)}"
 
     def pop_screen(self) -> AwaitComplete:
-        """Close the top screen: its workers end, but for the one that closes it, and keys that
-        were meant for it are dropped."""
+        """Close the top screen. Its workers are cancelled, except the one that closes it, and
+        queued keys that were meant for it are dropped."""
         self._keys.note_closed()
         closed, current_worker = self.screen, active_worker.get(None)
         popped = super().pop_screen()
@@ -610,11 +612,13 @@ class CatalogApp(App[None]):
     @on(SearchView.HitOpened)
     @on(BrowseTree.NodeOpened)
     def _handle_opened(self, event: SearchView.HitOpened | BrowseTree.NodeOpened) -> None:
+        """Open the page of a chosen result or folder entry."""
         column = event.column if isinstance(event, SearchView.HitOpened) else None
         self._open(event.urn, column)
 
     @on(SearchView.ResultOpened)
     def _handle_result(self, event: SearchView.ResultOpened) -> None:
+        """Open the first result of a search that ended, and dispatch the keys kept for its page."""
         if event.urn is not None:
             self._open(event.urn, event.column)
         # The kept keys are dispatched before the next key, once the page is open.
@@ -726,6 +730,7 @@ class CatalogApp(App[None]):
 
     @on(BrowseTree.TabChosen)
     def _show_tab(self, event: BrowseTree.TabChosen) -> None:
+        """Show a tab of the open entity that was chosen in the folders."""
         if self._open_now() is not None:
             self._turn_to("entity")
             self._entity_view.action_tab(event.name)
@@ -737,6 +742,7 @@ class CatalogApp(App[None]):
         self._main_screen.query_one("#page", ContentSwitcher).current = name
 
     def _focus_page(self) -> None:
+        """Focus the entity's page, or the results if the search is shown."""
         if self._main_screen.query_one("#page", ContentSwitcher).current == "entity":
             self._entity_view.focus_content()
         else:
@@ -843,13 +849,14 @@ class CatalogApp(App[None]):
             self._push_review(changeset)
 
     def _open_from_changesets(self, chosen: "StagedChangeset | Path | None") -> None:
+        """Review the chosen changeset, or show the chosen dbt project."""
         if isinstance(chosen, Path):
             self._show_project(chosen)
         else:
             self._push_review(chosen)
 
     def _show_project(self, folder: Path) -> None:
-        """Show what writing the files of a dbt project would change."""
+        """Show the changes that the catalog would make to the files of a dbt project."""
 
         def review(changeset: "StagedChangeset", remark: str) -> None:
             self._push_review(changeset)
@@ -907,7 +914,7 @@ class CatalogApp(App[None]):
             self.push_screen(PropagatedScreen(self._session), self._open_from_list)
 
     def action_feed(self) -> None:
-        """Show what others and ingestion changed since the last visit."""
+        """Show the changes by others and by ingestion since the last visit."""
         if not self._is_page_free():
             return
 
@@ -1117,6 +1124,7 @@ class CatalogApp(App[None]):
 
     @work(group="clipboard", exclusive=True, description="copying")
     async def _copy(self, text: str) -> None:
+        """Copy a text to the clipboard, and show how."""
         from explorer.tui.desktop import copy
 
         self._clipboard = text
@@ -1171,6 +1179,7 @@ class CatalogApp(App[None]):
             self.push_screen(SourcesScreen(self._session), self._add_source)
 
     def _add_source(self, choice: "SourceChoice | None") -> None:
+        """Open the form for a source; afterwards search for its metadata."""
         from explorer.tui.screens.sources import AddSourceScreen
 
         def search_source(search: str | None) -> None:
@@ -1229,11 +1238,13 @@ class CatalogApp(App[None]):
             welcome.remove()
 
     def _greet_newcomer(self) -> None:
+        """Show the introduction until the next key."""
         self._is_greeting = True
         self._introduce()
 
     @work(group="welcome", exclusive=True)
     async def _introduce(self) -> None:
+        """Show the introduction above the results, once the catalog is open."""
         # No message: if the server does not answer, the search reports it.
         with self._session.reporting("opening the catalog", lambda _: True):
             info = await (await self._session.catalog()).info()
@@ -1242,7 +1253,7 @@ class CatalogApp(App[None]):
                 await query.first().mount(Welcome(sample=info.sample), before=0)
 
     def action_help(self) -> None:
-        """Show the keys that work here."""
+        """Show the help: the keys that work at the focus, and all others."""
         from explorer.tui.screens.palette import HelpScreen, available_actions, scopes_here
 
         scopes = scopes_here(self.screen)

@@ -108,7 +108,8 @@ _HALF_MARKS = re.compile(r"\*\*(?=\w)|(?<=\w)\*\*|`+")
 
 
 def line_text(text: str | None, style: str = "", missing: str = "") -> Text:
-    """Return one line of a catalog's text as clean Rich text; `missing` where it is empty."""
+    """Return a text of the catalog as one line of clean Rich text; if it is empty, return
+    `missing`."""
     clean = line(text)
     return Text(clean, style) if clean else Text(missing, "dim italic")
 
@@ -188,8 +189,8 @@ def padded(text: Text, width: int) -> Text:
 
 
 def without_start(text: Text, width: int) -> Text:
-    """Return the end of a text that fits into a width in cells, after an ellipsis; all of it if it
-    fits."""
+    """Return a text cut at its start to a width in cells, with an ellipsis there; the whole text if
+    it fits."""
     if text.cell_len <= width:
         return text
     end = text.plain

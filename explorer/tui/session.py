@@ -141,8 +141,8 @@ class Opening:
     token: Secret | None = field(default=None, repr=False)
 
     def server_settings(self) -> config.ServerSettings:
-        """Return the server to open; reads the profiles. Raises what `config.server` raises, and
-        `InvalidInput` for an offline copy of the local catalog."""
+        """Return the settings of the server to open; reads the profiles. Raise the errors of
+        `config.server`, and `InvalidInput` for an offline copy of the local catalog."""
         settings = config.server(self.url, profile=self.profile, data_dir=self.data_dir)
         if self.offline:
             settings.check_offline()
@@ -530,7 +530,7 @@ class ChangeListener(Protocol):
     """A screen that reacts to changes by others."""
 
     def apply_changes(self, changes: Changes) -> None:
-        """Update what is shown after changes."""
+        """Update the screen after changes by others."""
         ...
 
 
@@ -665,6 +665,7 @@ def change_sentence(changes: tuple["ChangeEvent", ...]) -> str:
 
 
 def _aspect_words(aspect: str) -> str:
+    """Return the name of an aspect in a sentence."""
     if aspect in _WORDS:
         return _WORDS[aspect]
     is_text = aspect.startswith("editable") and aspect.endswith("Properties")

@@ -20,7 +20,8 @@ _SERVERS_KEPT: Final = 50
 
 
 class ServerState(msgspec.Struct, frozen=True):
-    """The history of one catalog: URNs visited, oldest first, and the one open last."""
+    """The history of one catalog: the visited URNs, oldest first, and the URN that was open
+    last."""
 
     visited: tuple[str, ...] = ()
     last: str | None = None

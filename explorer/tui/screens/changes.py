@@ -98,7 +98,7 @@ class FeedScreen(SessionListScreen[FeedPlace, FeedState]):
         self._is_brief = False
 
     def begin(self, catalog: "AsyncCatalog") -> FeedSession:
-        """Return the session."""
+        """Create the session that reads this list."""
         return FeedSession(catalog, self._at)
 
     def on_resize(self) -> None:
@@ -131,7 +131,7 @@ class FeedScreen(SessionListScreen[FeedPlace, FeedState]):
         return entry_diff(row, feed, self._session.times.format) if feed is not None else ()
 
     def hint(self, state: FeedState) -> str:
-        """Return what to do if there are no rows."""
+        """Return what to do if there are no changes, as the end of a sentence."""
         is_none = not state.rows and not state.is_earlier
         return "b shows changes since an earlier visit" if is_none else super().hint(state)
 
@@ -224,7 +224,7 @@ class JournalScreen(SessionListScreen[Urn, JournalState]):
         self._shown = JournalState(instead=JournalSession.READING)
 
     def begin(self, catalog: "AsyncCatalog") -> JournalSession:
-        """Return the session."""
+        """Create the session that reads this list."""
         return JournalSession(catalog)
 
     def table(self) -> Table | None:
@@ -239,7 +239,7 @@ class JournalScreen(SessionListScreen[Urn, JournalState]):
         return journal_page(state.listed, self._session.times.format)
 
     def difference(self, row: SaveRecord) -> "Diff":
-        """Return what a save changed."""
+        """Return the difference that a save made."""
         return save_diff(row)
 
     def heading(self, state: JournalState) -> Text:
@@ -311,6 +311,7 @@ class UndoActions:
         ask: "Callable[[UndoSession], Awaitable[UndoQuestion | None]]",
         done: Callable[[], object],
     ) -> None:
+        """Look for the save to undo or redo, and ask whether to do it."""
         with self._session.reporting("searching for the save"):
             catalog = await self._session.catalog()
             if self._undoing is None or self._undoing.catalog is not catalog:
@@ -325,6 +326,8 @@ class UndoActions:
     def _ask(
         self, undoing: UndoSession, question: UndoQuestion, done: Callable[[], object]
     ) -> None:
+        """Show the question, and write if it is confirmed."""
+
         def start_writing(does: bool | None) -> None:
             if does:
                 work = self._write(undoing, question, done)
@@ -338,6 +341,8 @@ class UndoActions:
     async def _write(
         self, undoing: UndoSession, question: UndoQuestion, done: Callable[[], object]
     ) -> None:
+        """Undo or redo a save, and show the result; if the text was changed meanwhile, ask
+        again."""
         doing = "redoing the save" if question.is_redo else "undoing the save"
 
         def tell(sentence: str) -> bool:
@@ -372,6 +377,7 @@ def _last_sentence(undoing: UndoSession) -> str:
 
 
 def _draw_question(question: UndoQuestion, format_moment: Callable[[int], str]) -> Text:
+    """Return the question of an undo or a redo, with the changes it would make."""
     if question.conflict is not None:
         return Text.assemble(
             ("Somebody else changed it since; nothing was written.\n", "bold"),

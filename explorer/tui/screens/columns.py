@@ -239,6 +239,7 @@ def _cut(text: Text, width: int) -> Text:
 
 
 def _facts(row: ColumnRow) -> Text:
+    """Return path, type, labels and foreign key of a column."""
     column = row.column
     foreign = Text()
     if row.foreign_key:
@@ -258,6 +259,7 @@ def _facts(row: ColumnRow) -> Text:
 
 
 def _describe_measures(row: ColumnRow, times: Times) -> Text:
+    """Return use, nulls and sample values of a column, as far as they are known."""
     used = ""
     if row.uses is not None:
         used = f"used {counted(row.uses, 'time')}" if row.uses else "not used"
@@ -641,6 +643,7 @@ class ColumnsView(Vertical, Tab):
 
     @work(group="carry-over", description="moving what was written")
     async def _carry_over(self, urn: Urn, paths: Sequence[str]) -> None:
+        """Move descriptions and labels of earlier columns to the present columns at these paths."""
         from explorer.sessions.descriptions import DescriptionSession
 
         with self._session.reporting("moving what was written about earlier columns"):
@@ -662,6 +665,7 @@ class ColumnsView(Vertical, Tab):
         self.query_one(ColumnRows).action_down()
 
     def _show_marks(self) -> None:
+        """Redraw the rows and the heading after a mark was set or removed."""
         self._drawing = replace(self._drawing, marked=frozenset(self._marked))
         rows = self.query_one(ColumnRows)
         rows.refresh()
@@ -671,6 +675,7 @@ class ColumnsView(Vertical, Tab):
         )
 
     def _fold(self) -> None:
+        """Expand or collapse the record under the cursor."""
         current = self.current
         if current is None or not current.children or self._filter or self._by_use:
             return
@@ -678,6 +683,7 @@ class ColumnsView(Vertical, Tab):
         self._lay_out(self.query_one(ColumnRows).cursor)
 
     def _fold_all(self) -> None:
+        """Collapse all records; if all are collapsed, expand them."""
         if self._schema is None or self._filter or self._by_use:
             return
         current = self.current
@@ -691,6 +697,7 @@ class ColumnsView(Vertical, Tab):
         self._lay_out_at(current)
 
     def _toggle_order(self) -> None:
+        """Switch between the order of the schema and the order by use."""
         if not self._by_use and not self._known.measured.most:
             self._session.say(f"No use of these columns was recorded in the last {DAYS} days.")
             return
@@ -702,6 +709,7 @@ class ColumnsView(Vertical, Tab):
         )
 
     def _measure_rows(self) -> None:
+        """Compute the widths of the rows anew, and mark columns with drafts."""
         if self._schema is not None:
             knowledge = self._known = replace(self._known, drafts=self._drafts())
             drawing = ColumnDrawing.of(self._schema, knowledge.foreign, knowledge.measured.most)
@@ -722,6 +730,7 @@ class ColumnsView(Vertical, Tab):
             self.query_one(ColumnRows).refresh()
 
     def _columns_to_show(self, folded: "set[str] | tuple[()]") -> list[ShownColumn]:
+        """Return the columns that match the filter, in the chosen order."""
         columns = self._schema.columns if self._schema else ()
         chosen = self._filter.chosen(columns, self._known.names) if self._filter else None
         if self._by_use:
@@ -737,6 +746,7 @@ class ColumnsView(Vertical, Tab):
             self.query_one(ColumnRows).move_to(at)
 
     def _lay_out(self, cursor: int) -> None:
+        """Show the columns that match the filter, with the cursor at an index."""
         schema = self._schema
         self._shown = self._columns_to_show(self._folded)
         empty = "No columns are known for this entity." if schema is not None else _UNREADABLE
@@ -760,7 +770,8 @@ class ColumnsView(Vertical, Tab):
         return f"{marked}{schema.documented:,} of {len(schema):,} documented"
 
     def table(self) -> "Table | None":
-        """Return the columns shown, including those in collapsed records, for a file."""
+        """Return the shown columns, including columns in collapsed records, as a table for a
+        file."""
         if self._entity is None:
             return None
         return columns_table(
@@ -779,6 +790,7 @@ class ColumnsView(Vertical, Tab):
         return (self._drawing.draw(column_row(column, self._known), fold, width),)
 
     def _show_details(self) -> None:
+        """Show the details of the column under the cursor."""
         column, entity = self.current, self._entity
         text = Text()
         if column is not None and entity is not None:

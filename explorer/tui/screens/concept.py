@@ -111,7 +111,7 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
         yield KeyLine()
 
     def begin(self, catalog: "AsyncCatalog") -> ConceptSession:
-        """Return the session."""
+        """Create the session that reads this list."""
         find_drafts = partial(Drafts.of_session, self._session, "concepts")
         return ConceptSession(catalog, self._question, find_drafts)
 
@@ -174,7 +174,7 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
         self._mark_columns(self._shown.concept.undocumented.columns)
 
     def action_label(self, kind: "LabelKind") -> None:
-        """Change tags or terms of the marked columns, or of the one under the cursor."""
+        """Change tags or terms of the marked columns, or of the column under the cursor."""
         column = self._shown.current
         keys = self._shown.marked or ((column.key,) if column is not None else ())
         count = counted(len(keys), "column")

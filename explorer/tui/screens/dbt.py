@@ -47,8 +47,9 @@ class DbtRows(Rows):
 
 
 class DbtProjectScreen(SessionListScreen[Urn, ProjectState]):
-    """Lists, by file, the changes that the catalog makes to a dbt project and those it leaves out,
-    above the difference of the row under the cursor. Returns the dataset to open, if any.
+    """Lists, by file, the changes that the catalog would make to a dbt project, and texts that it
+    leaves out, above the difference of the row under the cursor. Returns the dataset to open, if
+    any.
 
     `review` shows a staged changeset, with a remark on what was left out; `note` is called with the
     folder of a project that could be read.
@@ -81,7 +82,7 @@ class DbtProjectScreen(SessionListScreen[Urn, ProjectState]):
         self._is_reviewed = False
 
     def begin(self, catalog: "AsyncCatalog") -> ProjectSession:
-        """Return the session."""
+        """Create the session that reads this list."""
         return ProjectSession(catalog, self._shown.folder)
 
     def on_screen_resume(self) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class DraftsScreen(SessionListDialog[StoredDraft, DraftsState]):
-    """Lists the drafts for this server, newest first; returns the one to continue."""
+    """Lists the drafts for this server, newest first; returns the draft to continue."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("drafts")
     DOING = "looking for drafts"
@@ -35,7 +35,7 @@ class DraftsScreen(SessionListDialog[StoredDraft, DraftsState]):
         self._shown = DraftsState(instead=DraftsSession.READING)
 
     def begin(self, catalog: "AsyncCatalog") -> DraftsSession:
-        """Return the session."""
+        """Create the session that reads this list."""
         return DraftsSession(catalog, partial(Drafts.of_session, self._session))
 
     def tell(self, message: Message) -> None:

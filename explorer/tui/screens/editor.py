@@ -1263,7 +1263,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         await self._editing.type(self._area.text)
 
     def _show_conflict(self, failure: Failure) -> None:
-        """Ask whether to keep this text or the one that somebody else saved."""
+        """Ask whether to save the typed text or to keep the text that somebody else saved."""
         theirs = failure.their_text or ""
 
         def resolve(answer: ComparisonAnswer | None) -> None:

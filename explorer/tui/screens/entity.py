@@ -688,6 +688,7 @@ class EntityView(Vertical, SizeAware):
 
     @work(exclusive=True, group="heard", description="what others changed")
     async def _read_changed(self, before: "Entity", what: str) -> None:
+        """Read an entity again that others changed, and show it with the message `what`."""
         with self._session.reporting(f"reading {before.urn.name} again"):
             catalog = await self._session.catalog()
             entity = await self._entity_of(catalog, before.urn)
@@ -767,7 +768,7 @@ class EntityView(Vertical, SizeAware):
         self.columns.move_to_path(event.path)
 
     def on_history_tab_restored(self, event: "HistoryTab.DescriptionRestored") -> None:
-        """Show the entity as it is after an older version was restored."""
+        """Read and show the entity after an older version was restored."""
         event.stop()
         start_worker(self, self.refresh_entity, group="entity-again")
 
@@ -789,7 +790,7 @@ class EntityView(Vertical, SizeAware):
         return entity
 
     def _open_entity(self, urn: Urn) -> None:
-        """Read another entity; keys pressed meanwhile are for its page."""
+        """Read another entity. Keys pressed meanwhile are queued for its page."""
         reading: WorkType[None] = partial(self._reading, urn, keep=False)
         self.run_worker(reading, LEADING, "entity", "the entity", exclusive=True)
 
@@ -798,6 +799,7 @@ class EntityView(Vertical, SizeAware):
         await self._reading(urn, keep=keep)
 
     async def _reading(self, urn: Urn, *, keep: bool) -> None:
+        """Read an entity, show it, and read its names and its health."""
         failing = FailurePlace(self, "")
         with self._session.reporting(f"reading {urn.name}", failing, self.action_reload):
             catalog = await self._session.catalog()
@@ -815,6 +817,7 @@ class EntityView(Vertical, SizeAware):
 
     @work(exclusive=True, group="health", description="the health of the entity")
     async def _read_health(self, entity: "Entity") -> None:
+        """Read and show assertions and incidents of the entity."""
         health: Health | Absence = REFUSED
         # If the server does not answer, the request for the page reports that.
         with suppress(CatalogError):
@@ -835,6 +838,8 @@ class EntityView(Vertical, SizeAware):
                 await self._name_mentioned(entity)
 
     async def _name_mentioned(self, entity: "Entity") -> None:
+        """Read the names of the entities in the head; for a missing entity, also one with a similar
+        URN."""
         catalog = await self._session.catalog()
         names = await catalog.summaries(head_mentions(entity)[:_NAMED_AT_MOST])
         spelling = None if entity.exists else await catalog.other_spelling(entity.urn)
@@ -878,6 +883,7 @@ class EntityView(Vertical, SizeAware):
     # Without a description, Textual would use the arguments, that is the whole entity, as one.
     @work(group="tab", description="a tab")
     async def _read_tab(self, tab: Tab, entity: "Entity") -> None:
+        """Have a tab read its content, and show the error if that fails."""
         doing = f"reading the {tab.TITLE.lower()} of {entity.urn.name}"
 
         def again() -> None:
@@ -900,6 +906,7 @@ class EntityView(Vertical, SizeAware):
         return all(self.query(part) for part in parts)
 
     def _draw_head(self) -> None:
+        """Draw the head of the entity."""
         entity = self._entity
         if entity is None:
             return
@@ -919,6 +926,7 @@ class EntityView(Vertical, SizeAware):
         self.query_one("#who", Static).update(text)
 
     def _draw_tabs(self) -> None:
+        """Draw the titles of the tabs that the entity has."""
         entity = self._entity
         if entity is None:
             return

@@ -57,8 +57,8 @@ _COLUMN: Final = (
 
 
 def results_table(session: "TerminalSession", results: "Results") -> Table:
-    """Return the results of a search as a table: those read so far, or all, with two requests per
-    page."""
+    """Return the results of a search as a table with the results read so far. Reading all rows
+    takes two requests per page."""
 
     is_columns = results.query.columns
     names, of_hit = (_COLUMN, _of_column) if is_columns else (_RESULT, _of_hit)
@@ -144,7 +144,7 @@ class Tabular(Protocol):
     """A widget whose content can be written to a file."""
 
     def table(self) -> Table | None:
-        """Return what is shown as a table; None if it is not a list."""
+        """Return the shown list as a table; None if the content is not a list."""
         ...
 
 
@@ -265,7 +265,7 @@ class FileScreen(FramedScreen[None]):
         self._replacing: Path | None = None
 
     def compose(self) -> ComposeResult:
-        """Yield what is written, the input, and a message."""
+        """Yield the text on what is written, the input, and the message."""
         with Vertical() as frame:
             frame.border_title = "Write to a file"
             yield Static(self.about(), id="about", markup=False)
@@ -280,7 +280,7 @@ class FileScreen(FramedScreen[None]):
         line.cursor_position = len(self._offered) - len(Path(self._offered).suffix)
 
     def about(self) -> Text:
-        """Return what is written."""
+        """Return the text that says what is written."""
         raise NotImplementedError
 
     async def write_to(self, path: Path, *, replace: bool) -> str:
@@ -359,7 +359,7 @@ class ExportScreen(FileScreen):
         return text
 
     def action_shown(self) -> None:
-        """Switch between all rows and those shown."""
+        """Switch between writing all rows and writing the shown rows."""
         if self._table.read_all is not None and self._table.rows:
             self._wants_all = not self._wants_all
             self.query_one("#about", Static).update(self.about())
@@ -394,7 +394,7 @@ class PictureScreen(FileScreen):
         self._picture = picture
 
     def about(self) -> Text:
-        """Return what is written."""
+        """Return the text that says what is written."""
         return Text("The screen as a picture (SVG), which any browser shows", "bold")
 
     async def write_to(self, path: Path, *, replace: bool) -> str:

@@ -34,7 +34,7 @@ _AT_ONCE = 50
 
 
 class GovernanceScreen(ChooserScreen):
-    """Lists what can be created, and the actions on the open entity."""
+    """Lists the types that can be created, and the actions on the open entity."""
 
     TITLE_SHOWN: ClassVar[str] = "Tags, glossary, domains and data products"
     HEADINGS: ClassVar[bool] = True
@@ -111,7 +111,7 @@ class GovernanceLauncher:
     refresh: Callable[[frozenset[Urn]], Awaitable[object]]
 
     def show(self, entity: "Entity | None") -> None:
-        """Show what can be created, and the actions on an entity."""
+        """Show the types that can be created, and the actions on an entity."""
         if not self.session.refuses_to_write():
             start_worker(self.app, partial(self._show, entity), LEADING, group="governance")
 

@@ -371,9 +371,9 @@ class RestoreOutcome:
 
 
 class RestoreScreen(FramedScreen[RestoreOutcome]):
-    """Shows what restoring an old description would change, and restores it after confirmation. A
-    text that somebody else saved meanwhile is shown first, and overwritten only after a second
-    confirmation."""
+    """Shows the change that restoring an old description would make, and restores it after
+    confirmation. A text that somebody else saved meanwhile is shown first, and overwritten only
+    after a second confirmation."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("restore")
     CSS = """
@@ -389,14 +389,14 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
         self._description: DescriptionSession | None = None
 
     def compose(self) -> ComposeResult:
-        """Yield the question, what would change, and the keys."""
+        """Yield the question, the change, and the keys."""
         with Vertical():
             yield Static("", id="what", markup=False)
             yield DifferenceRows(has_list=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Show what would change, and focus it."""
+        """Show the change, and focus it."""
         rows = self.query_one(DifferenceRows)
         self.set_focus(rows)
         self._show("Restore the old description?")
@@ -604,6 +604,7 @@ class HistoryTab(Vertical, View):
         return places[at] if self._open_list is self._versions and at < len(places) else None
 
     def _is_available(self, action: str) -> bool:
+        """Return whether an action can be done with the open list."""
         listing = self._open_list is self._versions
         match action:
             case "fold" | "mark":
@@ -674,6 +675,7 @@ class HistoryTab(Vertical, View):
         self.screen.set_focus(self.query_one(DifferenceRows) if text else self._rows)
 
     def _fold(self, track: Track, *, folded: bool) -> None:
+        """Expand or collapse an aspect; read its versions if needed."""
         track.folded = folded
         if not folded and not track.is_requested:
             self._read_older(track)
@@ -690,6 +692,7 @@ class HistoryTab(Vertical, View):
         self._show_change()
 
     def _back(self) -> None:
+        """Go back from the text to the list, or to the list before."""
         entity = self._entity
         if self._column is not None and self._blame is not None:
             path, self._column = self._column.path, None
@@ -757,6 +760,7 @@ class HistoryTab(Vertical, View):
                 self._lay_out(at)
 
     def _lay_out(self, cursor: int, *, reading: bool = False) -> None:
+        """Show the open list with the cursor on a row, and its changes."""
         history = self._open_list
         count = 0 if reading else len(history)
         empty = LOADING.phrase if reading else history.empty

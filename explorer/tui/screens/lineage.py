@@ -263,8 +263,8 @@ _NOTHING = "This entity has no known lineage, neither upstream nor downstream."
 
 
 class LineageTab(Vertical, View):
-    """The lineage tab: a drawing of the neighbourhood with a line on what it shows and one on the
-    node under the cursor; or the impact list of an entity."""
+    """The lineage tab: a drawing of the neighbourhood, with a line on its extent above and the
+    details of the node under the cursor below; or the impact list of an entity."""
 
     DEFAULT_CSS = """
     LineageTab #extent { height: auto; padding: 0 1; }
@@ -491,6 +491,7 @@ class LineageTab(Vertical, View):
             self._run(self._lineage.ask(replace(state.query, column=None)))
 
     def _show_marked(self) -> None:
+        """Show a message on the mark that was set or removed."""
         node = self._map.node
         if node is not None and self._map.mark == node.id:
             self._session.say(
@@ -541,6 +542,7 @@ class LineageTab(Vertical, View):
         self._run(self._lineage.show_paths(source, node, between))
 
     def _show_impact(self) -> None:
+        """Show the list of everything that depends on the node under the cursor."""
         node, rows, state = self._map.node, self.query_one(ImpactRows), self._lineage.state
         if state.query is None or (node is not None and node.state == "more"):
             return
@@ -562,6 +564,7 @@ class LineageTab(Vertical, View):
 
     @work(exclusive=True, group="impact")
     async def _read_impact(self, urn: Urn, column: str | None, name: str) -> None:
+        """Read and show the impact list of an entity or a column."""
         rows = self.query_one(ImpactRows)
         with self._session.reporting(f"reading what depends on {name}"):
             try:
@@ -590,6 +593,7 @@ class LineageTab(Vertical, View):
 
     @on(ImpactRows.BackToDrawing)
     def _leave_impact(self, event: ImpactRows.BackToDrawing) -> None:
+        """Go back from the impact list to the drawing."""
         event.stop()
         self.query_one(ContentSwitcher).current = "drawn"
         self._show_extent()
@@ -598,6 +602,7 @@ class LineageTab(Vertical, View):
 
     @on(AskLine.Cancelled)
     def _close_filter(self) -> None:
+        """Hide the filter line, and focus the drawing."""
         self.query_one(AskLine).display = False
         self.screen.set_focus(self._map)
 

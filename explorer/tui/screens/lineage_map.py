@@ -187,6 +187,7 @@ class LineageDrawing:
         cursor: str,
         mark: str,
     ) -> Iterator[Span]:
+        """Yield the segments of a row of a window."""
         masks = _cut_row(self._masks.get(y), left, width)
         cells = [_SHAPES[mask] for mask in masks]
         inks: list[int] = [Ink.LINE] * width
@@ -308,6 +309,7 @@ def _cells(text: str) -> list[str]:
 
 
 def _put_in_brackets(cells: list[str], *, is_cursor: bool, is_mark: bool) -> list[str]:
+    """Return the cells of a box with the signs of the cursor or the mark."""
     first, last = cells[0], cells[-1]
     if is_cursor and first == " ":
         first, last = "[", "]"
@@ -343,6 +345,7 @@ def _cut_row(row: bytearray | None, left: int, width: int) -> bytes:
 
 
 def _spans(cells: list[str], inks: list[int]) -> Iterator[Span]:
+    """Yield the cells of a row as segments of one style."""
     if cells[0] == "":
         cells[0] = " "
     if cell_len(cells[-1]) > 1:

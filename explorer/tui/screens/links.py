@@ -130,7 +130,7 @@ class LinksScreen(SessionListDialog[bool, LinkState]):
         self._shown = LinkState(instead=LinkSession.READING)
 
     def begin(self, catalog: "AsyncCatalog") -> LinkSession:
-        """Return the session."""
+        """Create the session that reads this list."""
         return LinkSession(catalog, self._entity.urn, self._entity.links)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

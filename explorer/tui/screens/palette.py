@@ -297,7 +297,7 @@ def config_lines(settings: Settings, keymap: Keymap) -> Iterator[str]:
 
 
 def readable_in_file(key: str) -> str:
-    """Return a key as it is written in the file."""
+    """Return a key in the notation of the settings file."""
     label = readable(key)
     return key if len(label) > 1 or label in ',"\\' or not label.isascii() else label
 

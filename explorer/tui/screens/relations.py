@@ -255,7 +255,7 @@ class RelationsView(Vertical, Tab):
             self._show_rows([], 0, LOADING.phrase)
 
     def table(self) -> "Table | None":
-        """Return the relationships shown, including those in collapsed kinds, for a file."""
+        """Return the shown relationships, including collapsed kinds, as a table for a file."""
 
         if self._of is None:
             return None
@@ -290,6 +290,7 @@ class RelationsView(Vertical, Tab):
         return list(edges.edges), edges.end, edges.total
 
     def _build_kinds(self) -> None:
+        """Group the edges by kind."""
         if self._of is not None:
             of = self._of
             self._kinds = [
@@ -324,6 +325,7 @@ class RelationsView(Vertical, Tab):
         related.show(len(rows), self._draw_row, cursor=cursor, empty=empty)
 
     def _passes(self, kind: RelationshipKind, urn: Urn) -> bool:
+        """Return whether an entity of a kind matches all words of the filter."""
         entity = self._entities.get(urn)
         types = (urn.entity_type, singular(urn.entity_type), plural(urn.entity_type))
         said_kind = (entity.kind if entity else "").lower()

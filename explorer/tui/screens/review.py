@@ -118,7 +118,7 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
         return review_table(self._shown.items)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow only what can be done with the edit under the cursor."""
+        """Allow only actions that are possible for the edit under the cursor."""
         del parameters
         if action == "apply":
             return not self._shown.work and bool(self._shown.counts.get("accepted"))
@@ -389,7 +389,7 @@ class ChangesetsScreen(SessionListDialog[StagedChangeset | Path, ChangesetsState
         self._shown = ChangesetsState(instead=ChangesetsSession.READING)
 
     def begin(self, catalog: "AsyncCatalog") -> ChangesetsSession:
-        """Return the session."""
+        """Create the session that reads this list."""
         return ChangesetsSession(catalog)
 
     def instead(self, state: ChangesetsState) -> str:

@@ -528,6 +528,7 @@ class SearchView(Vertical, SizeAware):
 
     @work(exclusive=True, group="page")
     async def _read_page(self, start: int) -> None:
+        """Read a page of results, and the next visible page that is missing."""
         with self._session.reporting("reading more results"):
             search = await self.search_session()
             before = search.state
@@ -601,8 +602,8 @@ class SearchView(Vertical, SizeAware):
             self.screen.set_focus(self.box)
 
     def _show_failure(self, sentence: str) -> bool:
-        """Show why a search failed: in place of the results, or above those of an earlier search.
-        Return whether the whole sentence is visible."""
+        """Show why a search failed: in place of the results, or above the results of an earlier
+        search. Return whether the whole sentence is visible."""
         self._is_pending = False
         self._give_up_opening()
         if self._state.results is None:
@@ -659,6 +660,7 @@ class SearchView(Vertical, SizeAware):
         self._show_facets_or_results()
 
     def _show_facets_or_results(self, *, at_facets: bool | None = None) -> None:
+        """Show facets, results or both, as the width allows; `at_facets` chooses the facets."""
         if at_facets is not None:
             self._is_at_facets = at_facets
         self.query_one(Facets).display = self._is_at_facets or not self._is_narrow
@@ -861,6 +863,7 @@ class SearchView(Vertical, SizeAware):
         self._accept(event.offer)
 
     def _add_condition(self) -> None:
+        """Build a condition in dialogs, and add it to the search."""
         from explorer.tui.screens.search_dialogs import ConditionDialogs
 
         def say_refusal(sentence: str) -> None:
@@ -875,6 +878,7 @@ class SearchView(Vertical, SizeAware):
             ).ask_field()
 
     def _ask_order(self) -> None:
+        """Ask for the order of the results, and search."""
         from explorer.tui.screens.search_dialogs import ChoiceScreen
         from explorer.tui.widgets.dialogs import ChooserEntry
 
@@ -890,6 +894,7 @@ class SearchView(Vertical, SizeAware):
         self.app.push_screen(ChoiceScreen("Sort by", choices, at=at))
 
     def _ask_where(self) -> None:
+        """Ask for the number of a result or a page, and go there."""
         from explorer.tui.widgets.dialogs import PromptScreen
 
         def jump(answer: str | None) -> None:
@@ -912,6 +917,7 @@ class SearchView(Vertical, SizeAware):
 
     @work(exclusive=True, group="offers")
     async def _suggest(self, text: str, cursor: int) -> None:
+        """Show the completions of the text at the cursor."""
         with self._session.reporting("completing"):
             offers = await (await self.search_session()).complete(text, cursor)
             if self.screen.focused is self.box and self.box.value == text:
@@ -919,6 +925,7 @@ class SearchView(Vertical, SizeAware):
 
     @work(exclusive=True, group="offers")
     async def _suggest_recent(self) -> None:
+        """Show the recent searches as completions of an empty box."""
         with self._session.reporting("reading the recent searches"):
             offers = (await self.saved.read()).recent()
             if not offers:

@@ -77,7 +77,7 @@ class SourcesScreen(AddressListDialog[SourceChoice | None, SourcesState]):
         self._shown = SourcesState(instead=SourceSession.READING)
 
     def begin(self, catalog: "AsyncCatalog") -> SourceSession:
-        """Return the session."""
+        """Create the session that reads this list."""
         return SourceSession(catalog, folder=Path.cwd())
 
     def draw_row(self, index: int, width: int) -> tuple[Text, Text]:

@@ -83,7 +83,7 @@ class DatasetScreen(SessionListScreen[Urn, DatasetStateT], Generic[DatasetStateT
         return AskLine(_HINT)
 
     def hint(self, state: DatasetStateT) -> str:
-        """Return what to do where no dataset matches."""
+        """Return what to do if no dataset matches, as the end of a sentence."""
         return "f changes the filter, esc clears it" if state.instead == NO_MATCH else ""
 
     def ask_about(self, question: DatasetQuestion) -> None:
@@ -154,7 +154,7 @@ class WorklistScreen(DatasetScreen[WorklistState]):
         self._review = review
 
     def begin(self, catalog: "AsyncCatalog") -> WorklistSession:
-        """Return the session."""
+        """Create the session that reads this list."""
         return WorklistSession(catalog, self._first_question)
 
     def detail(self) -> ComposeResult:
@@ -193,7 +193,7 @@ class WorklistScreen(DatasetScreen[WorklistState]):
             self.dismiss(Urn.parse(self._shown.current.urn))
 
     def action_concept(self) -> None:
-        """Show all columns with the name of the one under the cursor."""
+        """Show all columns with the name of the column under the cursor."""
         item = self._shown.current
         if item is not None and item.column is not None:
             self._show_concept(item.column.name, item.key)
@@ -273,7 +273,7 @@ class CoverageScreen(DatasetScreen[CoverageState]):
         self._open_worklist = open_worklist
 
     def begin(self, catalog: "AsyncCatalog") -> CoverageSession:
-        """Return the session."""
+        """Create the session that reads this list."""
         return CoverageSession(catalog, self._first_question)
 
     def detail(self) -> ComposeResult:
@@ -394,7 +394,7 @@ class PropagatedScreen(SessionListScreen[Urn, PropagatedState]):
         self._shown = PropagatedState(instead=PropagatedSession.READING)
 
     def begin(self, catalog: "AsyncCatalog") -> PropagatedSession:
-        """Return the session."""
+        """Create the session that reads this list."""
         return PropagatedSession(catalog)
 
     def rows_table(self, state: PropagatedState) -> Table:

@@ -366,7 +366,8 @@ class UsageTab(SeriesTab[Usage]):
             self.show_lines(list(self._list(use)))
 
     def table(self) -> "Table | None":
-        """Return what is shown, for a file: columns, users and queries, or the days."""
+        """Return the shown numbers as a table for a file: of columns, users and queries, or of
+        days."""
         usage = self._cached.get(self._days)
         if self._entity is None or usage is None:
             return None

@@ -45,7 +45,7 @@ _Value = TypeVar("_Value")
 
 
 def _app_bindings(*ids: str) -> list[BindingType]:
-    """Return those bindings of the application that have one of these IDs."""
+    """Return the bindings of the application with these IDs."""
     return [
         binding for binding in bindings("app") if isinstance(binding, Binding) and binding.id in ids
     ]
@@ -96,7 +96,7 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
             self.dismiss(*self._outcome)
 
     async def action_help(self) -> None:
-        """Show the keys that work here."""
+        """Show the help: the keys that work at the focus."""
         await self.run_action("app.help")
 
     def action_leave(self) -> None:
@@ -278,7 +278,7 @@ class ConfirmScreen(FramedScreen[bool]):
 
 
 class DiscardScreen(ConfirmScreen, inherit_bindings=False):
-    """Asks whether to discard what was typed or chosen; `delete` confirms."""
+    """Asks whether to discard typed text or choices; `delete` confirms."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("discard"), *_HELP]
 
@@ -405,7 +405,7 @@ class ChooserScreen(OverlayScreen[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Show all entries, and insert what was typed before the input existed."""
+        """Focus the input, insert the keys typed before it existed, and show all entries."""
         line = self.query_one(_FilterInput)
         self.set_focus(line)
         if self._early:
@@ -685,8 +685,8 @@ def entity_entries(
 
 
 class EntityScreen(ChooserScreen):
-    """Asks for an entity: lists those in `near`, and those that the catalog finds for the typed
-    text."""
+    """Asks for an entity: lists the entries in `near`, and the entities that the catalog finds for
+    the typed text. A chosen entity is passed to `do`."""
 
     def __init__(
         self,
@@ -794,7 +794,7 @@ class ListFace(SessionScreen[_Result, ListStateT], Generic[_Result, ListStateT])
         self.read()
 
     def begin(self, catalog: "AsyncCatalog") -> ListSession[ListStateT]:
-        """Return the session."""
+        """Create the session that reads this list."""
         raise NotImplementedError
 
     async def open_session(self) -> ListSession[ListStateT]:

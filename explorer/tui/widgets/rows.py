@@ -104,7 +104,7 @@ class SizeAware(Widget):
         del screen
         if self.outer_size != self._notified_size:
             self._notified_size = self.outer_size
-            # Textual merges this with its own event where it sent one.
+            # If Textual sent its own event, too, it merges the two.
             self.post_message(
                 events.Resize(self.outer_size, self.virtual_size, self.container_size)
             )

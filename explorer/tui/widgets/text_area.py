@@ -105,11 +105,11 @@ class ExactDocument(DocumentBase):
     @overload
     def __getitem__(self, line_index: slice) -> list[str]: ...
     def __getitem__(self, line_index: int | slice) -> str | list[str]:
-        """Return a line, or several, as they are drawn."""
+        """Return a line, or several, for drawing."""
         return self._lines[line_index]
 
     def get_line(self, index: int) -> str:
-        """Return a line as it is drawn; empty beyond the last."""
+        """Return a line for drawing; an empty text beyond the last line."""
         return self._lines[index] if index < len(self._lines) else ""
 
     def get_size(self, indent_width: int) -> Size:
