@@ -131,6 +131,7 @@ async def browse_to(url: str) -> bool:
 
 
 async def _start(url: str) -> bool:
+    """Open an address in the default browser; return whether that worked."""
     webbrowser = await asyncio.to_thread(import_module, "webbrowser")
     try:
         browser = await asyncio.to_thread(webbrowser.get)
@@ -147,6 +148,7 @@ async def _start(url: str) -> bool:
 
 
 async def _run_browser(command: list[str]) -> bool:
+    """Run a browser command; return whether it succeeded or is still running."""
     quiet = asyncio.subprocess.DEVNULL
     try:
         process = await asyncio.create_subprocess_exec(
@@ -211,6 +213,7 @@ def _command() -> list[str]:
 
 
 def _run_editor(app: "App[None]", command: list[str]) -> int:
+    """Run the editor while the application is suspended; return its exit status."""
     done = failed = None
     try:
         # An exception in this block would leave the application suspended.

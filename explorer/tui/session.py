@@ -631,6 +631,8 @@ class ChangeWatch:
             self._session.note_contact(error)
 
     async def _follow(self, catalog: "AsyncCatalog", after: int) -> None:
+        """Follow the log after an offset, and report changes that come shortly after each other
+        together."""
         loop = asyncio.get_running_loop()
         report_timer: asyncio.TimerHandle | None = None
         try:

@@ -322,6 +322,7 @@ def list_settings(settings: Settings) -> Iterator[Setting]:
 
 
 def _check(path: Path, text: str, table: Mapping[str, Any]) -> SettingsRead:
+    """Return the valid settings of a table, and a sentence for each invalid one."""
     values: dict[str, Any] = {}
     problems = []
     hints = _hints()

@@ -316,6 +316,7 @@ def own_themes(
 
 
 def _colours(table: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the valid colours of a theme in the settings, and a sentence for each invalid one."""
     colours: dict[str, str] = {}
     faults = []
     for key, value in table.items():

@@ -78,6 +78,8 @@ class CatalogServer(Server):
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        """Reject requests without the key, and requests from other sites; the first request sets
+        the key as a cookie."""
         key = request.query.get("key", "")
         if request.path == "/" and self._is_key(key):
             answer = web.Response(status=303, headers={"Location": "/"})

@@ -279,6 +279,7 @@ class BrowseTree(Vertical):
 
     @work(exclusive=True, group="browse")
     async def _open_outline(self) -> None:
+        """Open the catalog; an error is shown in place of the entity types."""
         root = self._outline.root
         page = _Page(self, root, 0, root.turn)
         with self._session.reporting("opening the catalog", page, page.retry):
@@ -331,6 +332,7 @@ class BrowseTree(Vertical):
         self._after_change()
 
     def _show_row_details(self) -> None:
+        """Show the details of the row under the cursor below the rows."""
         if not self.size.height:
             # Before the first layout, hiding the details would change the height of the rows twice.
             return
@@ -352,6 +354,7 @@ class BrowseTree(Vertical):
 
     @on(Rows.Chosen)
     def _handle_chosen(self, event: Rows.Chosen) -> None:
+        """Expand or collapse a chosen folder, or open a chosen entity."""
         event.stop()
         spot = self._row_at_cursor
         if spot.error is not None:
@@ -539,6 +542,7 @@ class BrowseTree(Vertical):
 
     @work(exclusive=True, group="reveal")
     async def _reveal(self, urn: Urn) -> None:
+        """Find the next place of an entity in the folders, and go there."""
         with self._session.reporting(f"looking for {urn.name} in the folders"):
             browsing = await self._browse_session()
             before = browsing.state.message

@@ -203,6 +203,7 @@ class BulkLauncher:
         self._app.run_worker(self._open(staging), LEADING, "bulk", exclusive=True)
 
     async def _open(self, staging: BulkStaging) -> None:
+        """Open the dialog for the kind of change."""
         with self._session.reporting(f"reading the {NOUNS[staging.what][1]} of the marked items"):
             catalog = await self._session.catalog()
             await staging.read(catalog)

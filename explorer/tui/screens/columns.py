@@ -569,7 +569,8 @@ class ColumnsView(Vertical, Tab):
         return True
 
     @on(ActionRequested)
-    def _do(self, event: ActionRequested) -> None:
+    def _handle_action(self, event: ActionRequested) -> None:
+        """Run an action that was requested by a key of the list."""
         event.stop()
         match event.action:
             case "edit_column":

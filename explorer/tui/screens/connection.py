@@ -215,6 +215,7 @@ class LogScreen(OverlayScreen[None]):
         return (text.append_text(padded(line_text(exchange.path), width - text.cell_len)),)
 
     def _show_details(self) -> None:
+        """Show the full request under the cursor, and its answer."""
         if not self._shown:
             return
         exchange = self._shown[self.query_one(Rows).cursor]

@@ -749,6 +749,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(exclusive=True, group="cross")
     async def _open_text_elsewhere(self, urn: Urn, path: str | None, message: str) -> None:
+        """Read another entity, and open one of its texts; if that fails, stay."""
         entity: Entity | None = None
         with self._session.reporting(f"reading {urn.name}"):
             entity = await self._read_ahead(urn)
@@ -1186,6 +1187,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(exclusive=True, group="next")
     async def _look_for_next(self, urn: Urn) -> None:
+        """Look for the next table with undocumented columns; go there if the user asked for it
+        already."""
         descriptions = None
         with self._session.reporting("looking for the next table"):
             descriptions = await self._find_next(urn)
@@ -1364,6 +1367,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self.query_one(AllDone).update(text)
 
     def _queue_end(self) -> Text:
+        """Return the text of the page after the last description of a queue."""
         text = Text()
         if self._saves.failed:
             text.append("That was the last one, and not every description was saved.")
@@ -1447,6 +1451,7 @@ class EditorLauncher:
             start_worker(self._app, opening, OPENING, group="edit", exclusive=True)
 
     async def _open_queued(self, queue: DescriptionQueue, urn: Urn, path: str | None) -> None:
+        """Read an entity, and open the editor at a description of a queue."""
         entity = await self._read_for_editor(urn)
         if entity is None:
             return

@@ -286,6 +286,7 @@ def _format_labels(labels: Sequence[_Label], counts: Sequence[int]) -> Text:
 
 
 def _label_urns(entity: "Entity") -> list[tuple[str, list[Urn]]]:
+    """Return the URNs of tags, terms, domain, data products and container, by word."""
     raw = entity.raw("container") or {}
     products = entity.raw("dataProducts") or {}
     listed = products.get("dataProducts")

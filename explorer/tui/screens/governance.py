@@ -121,6 +121,7 @@ class GovernanceLauncher:
             self.app.push_screen(GovernanceScreen(self._entries(glossary)))
 
     def _entries(self, glossary: GlossarySession) -> Iterator[ChooserEntry]:
+        """Yield an entry for each type to create and for each action on the entity."""
         entity, state = glossary.state.entity, glossary.state
         if entity is not None:
             word = singular(entity.entity_type)
@@ -140,6 +141,7 @@ class GovernanceLauncher:
             yield ChooserEntry(f"New {singular(kind)}", part=_PART, do=do)
 
     def _ask_name(self, glossary: GlossarySession, kind: Governed, parent: Urn | None) -> None:
+        """Ask for the name of a new entity, and create it."""
         word = singular(kind)
 
         def make_named(name: str | None) -> None:
@@ -158,6 +160,8 @@ class GovernanceLauncher:
     def _make(
         self, glossary: GlossarySession, kind: Governed, name: str, parent: Urn | None
     ) -> None:
+        """Create an entity, after a question if another one has the name; then open its page."""
+
         async def make() -> None:
             edit = await glossary.make(kind, name, parent, is_namesake_known=True)
             self.open_page(edit.urn)
@@ -170,6 +174,7 @@ class GovernanceLauncher:
         )
 
     def _ask_new_name(self, glossary: GlossarySession, entity: "Entity") -> None:
+        """Ask for the new name of an entity, and rename it."""
         kind = cast("Governed", entity.entity_type)
 
         async def rename(name: str) -> None:
@@ -189,6 +194,8 @@ class GovernanceLauncher:
         self.app.push_screen(PromptScreen(title, hint, entity.name), rename_to)
 
     def _ask_parent(self, glossary: GlossarySession, entity: "Entity") -> None:
+        """Ask for the new parent of an entity, and move it there."""
+
         async def move(parent: Urn | None) -> None:
             await glossary.move(parent)
             await self._show_again(glossary, entity)

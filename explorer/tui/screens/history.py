@@ -209,6 +209,7 @@ class VersionsList:
         return (row.append_text(line_text(place.step.summary)),)
 
     def _draw_aspect(self, track: Track, width: int) -> Text:
+        """Return the row of an aspect."""
         name = max(_NAME_AT_LEAST, min(self._name, width - 34))
         row = Text().append(" ▸ " if track.folded else " ▾ ", "dim")
         row.append_text(padded(line_text(track.aspect, "bold"), name)).append(" ")
@@ -428,6 +429,7 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
                 self.dismiss(RestoreOutcome(restored=True))
 
     def _show(self, question: str) -> None:
+        """Show the difference between the present and the old description below a question."""
         old = self._old
         stamps = StampText(self._session.times, self._session.names)
         stamp = f"as of {stamps.when(old.stamp)} {stamps.who(old.stamp)}"
@@ -619,7 +621,8 @@ class HistoryTab(Vertical, View):
                 return True
 
     @on(ActionRequested)
-    def _do(self, event: ActionRequested) -> None:
+    def _handle_action(self, event: ActionRequested) -> None:
+        """Run an action that was requested by a key of the list."""
         event.stop()
         place = self._place
         match event.action:
@@ -642,6 +645,7 @@ class HistoryTab(Vertical, View):
 
     @on(Rows.Chosen, "HistoryRows")
     def _choose(self, event: Rows.Chosen) -> None:
+        """Expand or collapse the chosen aspect, or open the chosen column or version."""
         event.stop()
         place = self._place
         if place is not None and place.more:
@@ -692,7 +696,8 @@ class HistoryTab(Vertical, View):
         self._show_change()
 
     def _back(self) -> None:
-        """Go back from the text to the list, or to the list before."""
+        """Go back from the changes of a column to the list of columns, and from there to the
+        versions."""
         entity = self._entity
         if self._column is not None and self._blame is not None:
             path, self._column = self._column.path, None
@@ -727,6 +732,7 @@ class HistoryTab(Vertical, View):
                 raise
 
     async def _read_columns(self, entity: "Entity") -> None:
+        """Read and list the authors of all column descriptions."""
         catalog = await self._session.catalog()
         if self._column is None:
             blamed = await catalog.blame(entity.urn)
@@ -744,6 +750,7 @@ class HistoryTab(Vertical, View):
 
     @work(group="history-versions", description="older versions")
     async def _read_older(self, track: Track) -> None:
+        """Read and list older versions of an aspect."""
         entity = self._entity
         if entity is None:
             return
@@ -797,6 +804,7 @@ class HistoryTab(Vertical, View):
         self.query_one(DifferenceRows).show_lines(lines, empty=empty)
 
     def _show_version(self, head: Text, place: HistoryRow) -> None:
+        """Show the changes of a version, or its difference from the marked version."""
         track = place.track
         step = place.step or track.newest
         marked = self._versions.marked
@@ -839,6 +847,7 @@ class HistoryTab(Vertical, View):
             self.app.push_screen(RestoreScreen(self._session, old), self._note_restore)
 
     def _note_restore(self, outcome: RestoreOutcome | None) -> None:
+        """Show the result of the dialog that restores a description."""
         if outcome is None:
             return
         if outcome.restored:

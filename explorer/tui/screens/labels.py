@@ -287,6 +287,7 @@ class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, Label
         self._begin(self._labels.toggle(row.label))
 
     def _ask_to_make(self, row: LabelRow) -> None:
+        """Ask whether to create the typed label; then create and choose it."""
         question = Text.assemble(
             "There is no tag ",
             line_text(row.creates, "bold"),
@@ -336,6 +337,7 @@ class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, Label
         return draw_change(self._shown.choice, self._labels.name_of)
 
     def _show_title(self) -> None:
+        """Show the heading, cut at the width."""
         if not self.is_mounted:
             return
         title = Text.assemble(
@@ -355,6 +357,7 @@ class PickerScreen(FramedScreen[LabelSession], SessionScreen[LabelSession, Label
         self.query_one("#preview", Static).update(change)
 
     def _count_words(self) -> str:
+        """Return in words how many labels match, or why none are shown."""
         offered = self._shown.offered
         if self._shown.why_unread:
             return f"{self._shown.why_unread} esc closes."

@@ -96,6 +96,7 @@ class HideScreen(FramedScreen[LifecycleSession], SessionScreen[LifecycleSession,
             self.say(str(state.work))
 
     def _show_text(self) -> None:
+        """Show the question, and what refers to the entity."""
         name = line_text(self._lifecycle.name, "bold")
         text = Text.assemble("Hide " if self._hides else "Restore ", name, "?\n\n")
         if self._hides:
@@ -134,6 +135,7 @@ def _describe_edges(edges: "Edges", of: Urn) -> Text:
 
 
 def _describe_impact(impact: "Impact") -> Text:
+    """Return a summary of what depends on the entity."""
     if not impact.affected:
         return Text(NONE.phrase)
     text = Text(f"{len(impact):,}", "bold").append(" downstream, the most used: ")
@@ -334,6 +336,7 @@ class DeprecationScreen(
         return join([Text(state, "bold"), line_text(self._lifecycle.name)])
 
     def _show_text(self) -> None:
+        """Show what the typed deprecation would change."""
         note, day, instead = self._fields
         base = self._base
         removal = Text(f"to be removed on {day}" if day else "")

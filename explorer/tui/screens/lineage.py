@@ -56,6 +56,7 @@ _DRAWN_AT_MOST: Final = 2_000
 
 
 def _render_graph(graph: "nx.DiGraph", form: str) -> bytes:
+    """Return a graph as the content of a file with the ending `form`."""
     from explorer.graph import export
 
     forms: Mapping[str, Callable[[nx.DiGraph], str]] = {
@@ -235,6 +236,7 @@ class ImpactRows(Rows):
         self.post_message(self.BackToDrawing())
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
+        """Return the row of an entity or of a heading in the impact list."""
         row = self._rows[index]
         if isinstance(row, str) or self.view is None:
             count = line_text(f"· {self._counts[str(row)]:,}", "dim")
@@ -423,7 +425,8 @@ class LineageTab(Vertical, View):
         self.set_class(event.size.height < _LOWEST, "-lowest")
 
     @on(ActionRequested)
-    def _do(self, event: ActionRequested) -> None:
+    def _handle_action(self, event: ActionRequested) -> None:
+        """Run an action that was requested by a key of the map."""
         event.stop()
         state = self._lineage.state
         match event.action:

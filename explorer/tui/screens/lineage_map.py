@@ -663,6 +663,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
     def _draw_window(
         self, drawing: LineageDrawing, at: tuple[int, int, int, int]
     ) -> list[list[Span]]:
+        """Return the rows of the visible window, with a minimap if one is wanted."""
         first_column, first_row, width, height = at
         if self._fitted:
             rows = self._overview(drawing, width, height).small(None, self._signs(drawing))

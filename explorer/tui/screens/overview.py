@@ -102,6 +102,7 @@ def lay_out(parts: Sequence[Part], layout: PageLayout) -> list[PageLine]:
 
 
 def _facts(facts: Sequence[Fact], layout: PageLayout) -> Iterator[PageLine]:
+    """Yield the lines of facts, with their labels in one column."""
     most = min(_LABEL_MOST, max((layout.width - _LEFT) * 2 // 5, 8))
     labels = [_label(fact.label, most) for fact in facts]
     wide = min(max((label.cell_len for label in labels), default=0), most)
@@ -131,6 +132,7 @@ def _label(label: str, most: int) -> Text:
 
 
 def _value(value: Value, layout: PageLayout, room: int) -> Iterator[PageLine]:
+    """Yield the lines of a value, with links to entities and addresses."""
     match value:
         case Plain(text, style):
             yield from _wrap(line_text(text).plain, style, room)
@@ -215,6 +217,7 @@ def _render_prose(text: str, missing: str, width: int) -> Sequence[Text]:
 
 
 def _code(part: Code, layout: PageLayout) -> Iterator[PageLine]:
+    """Yield the lines of code or JSON, in colours."""
     width = max(layout.width - _LEFT - 3, 8)
     limit = _WHOLE if layout.in_full else RENDERED
     clean = block(part.text, limit)
@@ -376,6 +379,7 @@ class OverviewTab(Rows, Tab):
 
     @work(exclusive=True, group="overview")
     async def _lay_out(self) -> None:
+        """Lay out the page for its width: of a new page, first the part that fits on the screen."""
         entity, width = self._entity, self.size.width - 1
         if entity is None or width <= 0 or not self.display:
             # A hidden tab has no width; it is laid out when it is shown.

@@ -86,6 +86,7 @@ class PaletteScreen(ChooserScreen):
 
     @work(exclusive=True, group="places")
     async def _read_places(self) -> None:
+        """Read recent pages and saved searches, and append them to the list."""
         places = self._places
         with places.session.reporting("reading recent pages and searches"):
             catalog = await places.session.catalog()

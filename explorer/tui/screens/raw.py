@@ -169,6 +169,7 @@ def format_json(value: Any) -> str:
 
 
 def _walk(path: tuple[str, ...], value: Any) -> Iterator[JsonNode]:
+    """Yield a row for every key in a value, with its path."""
     waiting: list[tuple[tuple[str, ...], Any, bool]] = [(path, value, False)]
     while waiting:
         path, value, of_list = waiting.pop()
@@ -364,7 +365,8 @@ class RawTab(Vertical, View):
         self._rows.show(len(self._tree), self._draw_row, cursor=cursor, empty=empty)
 
     @on(ActionRequested)
-    def _do(self, event: ActionRequested) -> None:
+    def _handle_action(self, event: ActionRequested) -> None:
+        """Run an action that was requested by a key of the list."""
         event.stop()
         node, at = self._node, self._rows.cursor
         match event.action:
@@ -406,6 +408,7 @@ class RawTab(Vertical, View):
 
     @work(exclusive=True, group="raw-points")
     async def _read_points(self, node: JsonNode) -> None:
+        """Read the newest points of a timeseries aspect, and expand it."""
         entity = self._entity
         if entity is None:
             return
@@ -453,6 +456,7 @@ class RawTab(Vertical, View):
 
     @work(exclusive=True, group="raw-filter")
     async def _filter(self, text: str) -> None:
+        """Show the keys that contain a text; without a text, the tree."""
         entity = self._entity
         if entity is None:
             return
@@ -471,6 +475,7 @@ class RawTab(Vertical, View):
                 self.query_one("#stored", Static).update(Text(summary, "bold").append(cut, "dim"))
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
+        """Return a row of the tree as text."""
         del width
         node = self._tree.rows[index]
         indent = "  " * node.depth
@@ -494,6 +499,7 @@ class RawTab(Vertical, View):
         return node.path[-1] if millis is None else self._session.times.format(millis)
 
     def _draw_aspect(self, node: JsonNode) -> Text:
+        """Return the row of an aspect, with its size, author and time."""
         text = (
             Text()
             .append_text(padded(line_text(node.aspect, "bold"), self._name_width))

@@ -343,7 +343,8 @@ class RelationsView(Vertical, Tab):
         return True
 
     @on(ActionRequested)
-    def _do(self, event: ActionRequested) -> None:
+    def _handle_action(self, event: ActionRequested) -> None:
+        """Run an action that was requested by a key of the list."""
         event.stop()
         match event.action:
             case "fold":
@@ -426,6 +427,7 @@ class RelationsView(Vertical, Tab):
         return (Text(f" ⏎ reads more: {remaining:,} more", "bold"),)
 
     def _draw_kind(self, kind: RelationshipKind, passing: int) -> Text:
+        """Return the heading of a kind, with the number of its entities that match."""
         fold = "▸" if kind.id in self._folded and not self._words else "▾"
         arrow = "→" if kind.direction == "OUTGOING" else "←"
         count = f"{passing:,} of {len(kind.urns):,}" if self._words else f"{passing:,}"
@@ -440,6 +442,7 @@ class RelationsView(Vertical, Tab):
         )
 
     def _draw_related(self, urn: Urn, width: int) -> Text:
+        """Return the row of an entity on the other side."""
         right = min(44, width // 2)
         if urn.entity_type == COLUMN:
             name, about = (
@@ -482,6 +485,7 @@ class RelationsView(Vertical, Tab):
 
     @work(group="names")
     async def _read_wanted_names(self) -> None:
+        """Read the requested names in one request, and draw the rows again."""
         of, urns, self._wanted = self._of, self._wanted, []
         if of is None or not urns:
             return

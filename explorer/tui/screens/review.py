@@ -252,6 +252,7 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
         self._draw_heading(state)
 
     def _draw_heading(self, state: ReviewState) -> None:
+        """Show the title, the counts of decisions, and the work under way."""
         changeset = self._review.changeset if self._review is not None else self._changeset
         states = [Text(words) for words in review_counts(changeset)]
         who = proposer_words(changeset)

@@ -559,6 +559,7 @@ class Facets(Rows):
         self._lay_out()
 
     def _lay_out(self) -> None:
+        """Show the facets with their values, as far as they are expanded."""
         rows: list[_FacetItem] = []
         number = 0
         for group in self._groups:

@@ -284,6 +284,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
 
     @work(exclusive=True, group="source")
     async def _read(self) -> None:
+        """Read the source with the options of the form, and show the plan."""
         location = self._value("location")
         if not location:
             self._show_problem("Enter an address: a file, a folder, or a database URL.")
@@ -316,6 +317,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
         self._show_plan()
 
     def _show_plan(self) -> None:
+        """Show the plan of changes below the form, with skipped parts."""
         plan, opened = self._plan, self._shown.opened
         if plan is None or opened is None:
             return
@@ -338,6 +340,8 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
 
     @work(exclusive=True, group="source", name=LEADING)
     async def _write(self, plan: RunPlan, *, accept_removals: bool) -> None:
+        """Write the plan to the catalog, and close with a search for the added datasets."""
+
         async def write(sources: SourceSession) -> None:
             await sources.write(plan, accept_removals=accept_removals)
 

@@ -95,6 +95,7 @@ class LazyTab(Tab, can_focus=True):
                 view.focus_content()
 
     async def _make_view(self) -> View:
+        """Return the view; import and create it first if needed."""
         async with self._making:
             if self._view is None:
                 await asyncio.to_thread(import_module, self.HOME)

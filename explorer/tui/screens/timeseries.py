@@ -402,6 +402,7 @@ class UsageTab(SeriesTab[Usage]):
         return Text(f"UTC, here from {day.at.astimezone():%a %H:%M}", "dim")
 
     def _show_table(self, use: Usage) -> None:
+        """Show the usage of each day as a table."""
         most = max(day.count for day in use.days) or 1
         digits = max(len(f"{most:,}"), len(use.measure))
 
@@ -419,6 +420,7 @@ class UsageTab(SeriesTab[Usage]):
         self.show_lines([row(day) for day in reversed(use.days)], heading=heading)
 
     def _list(self, use: Usage) -> Iterator[MeasurementRow]:
+        """Yield the rows of columns, users and queries."""
         paths = {path for path, _ in use.columns}
         schema = self._entity.schema if self._entity else ()
         leaves = {column.path.simple for column in schema if not column.children}
@@ -436,6 +438,7 @@ class UsageTab(SeriesTab[Usage]):
                 yield from self._query(query, days)
 
     def _query(self, query: str, days: int) -> Iterator[MeasurementRow]:
+        """Yield the rows of a query: its beginning, or all of it if it is expanded."""
         unfolded = query in self._unfolded
         lines = block(query).splitlines()[:_QUERY_LINES_AT_MOST]
 
@@ -573,6 +576,7 @@ def _cells(field: FieldProfile, names: Sequence[str]) -> Text:
 
 
 def _text(field: FieldProfile, name: str) -> str:
+    """Return a number of a column's profile as text."""
     match name:
         case "nulls":
             if field.null_proportion is not None:
@@ -688,6 +692,7 @@ class ProfileTab(SeriesTab[Profiles]):
         return next((column for column in columns if column.path == self._open), None)
 
     def _draw_all(self, data: Profiles, chart: ChartWidget) -> None:
+        """Show the rows over time, and all columns."""
         at, newest = data.measurements[-1]
         size, columns = newest.size_in_bytes, newest.column_count
         facts = [
@@ -719,6 +724,7 @@ class ProfileTab(SeriesTab[Profiles]):
         self._show_details()
 
     def _draw_one(self, column: ColumnHistory, chart: ChartWidget) -> None:
+        """Show one measure of a column over time, and the values of the column."""
         measure = self._measure_of(column)
         name = line_text(FieldPath(column.path).simple, "bold")
         drift = self._describe_drift(column.drift)
@@ -767,6 +773,7 @@ class ProfileTab(SeriesTab[Profiles]):
         write: Callable[[float], str],
         measure: Measure | None = None,
     ) -> Plot | None:
+        """Return the plot of values over time; None without any."""
         if not values:
             return None
         points = tuple(Point(at, value) for at, value in values)
@@ -810,6 +817,7 @@ class ProfileTab(SeriesTab[Profiles]):
         self._show_details()
 
     def _show_details(self) -> None:
+        """Show the details of the column under the cursor."""
         profiles = self._cached.get(self._days)
         column = self._column
         if profiles and column is None and not self._as_table and profiles.columns:

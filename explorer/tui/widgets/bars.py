@@ -130,6 +130,7 @@ def format_waiting(session: "TerminalSession") -> Text:
 
 
 def _format_contact(standing: "ServerStatus", *, has_server_info: bool) -> Text:
+    """Return the state of the connection in a few words."""
     match standing.contact:
         case "ready":
             return Text("●", "bold green") if has_server_info else Text("● ready", "bold green")
@@ -212,6 +213,7 @@ class KeyLine(Widget):
         return keys.append_text(self._waiting)
 
     def _render_keys(self, width: int) -> Text:
+        """Return the keys that fit into a width, the least important left out."""
         active = self._active()
         actions = [action for action in ACTIONS if action.label and action.id in active]
         refused = [action for action in actions if self._is_refused(action, active[action.id])]

@@ -583,6 +583,7 @@ class ChooserScreen(OverlayScreen[None]):
                 yield _ChooserRow(text, entry, first=at == 0)
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
+        """Return a row: the keys, the text, and the part or remark at the right."""
         row = self._rows[index]
         if row.entry is None:
             return (Text(f" {row.text}", "bold"),)

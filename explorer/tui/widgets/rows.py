@@ -624,6 +624,7 @@ class DifferenceRows(TextRows):
 
 
 def _wrap_lines(lines: "Iterable[DiffLine]", width: int) -> "Iterator[DiffLine]":
+    """Yield the lines of a diff, wrapped to a width."""
     for diff_line in lines:
         clean_line = diff_line.cleaned(block)
         indent = 2 if clean_line.mark else 0

@@ -99,6 +99,7 @@ def titles(tabs: Sequence[Tab], chosen: Tab, width: int) -> Text:
 
 
 def _titles(tabs: Sequence[Tab], chosen: Tab, gap: _Gap, short: set[Tab]) -> Text:
+    """Return the titles with a gap between them; the titles of tabs in `short` are shortened."""
     text = Text(no_wrap=True)
     for tab in tabs:
         if text.plain:
