@@ -1,4 +1,4 @@
-"""Clean literal text of the catalog for the screen, and times in the chosen zone."""
+"""Cleans texts of the catalog for the screen, and formats times in the chosen zone."""
 
 import re
 import unicodedata

@@ -164,11 +164,12 @@ async def _run_browser(command: list[str]) -> bool:
 
 
 def edit_outside(app: "App[None]", text: str) -> str:
-    """Edit the text in the reader's editor and return it; the program is suspended meanwhile.
+    """Edit a text in the user's own editor, while the program is suspended, and return the new
+    text.
 
-    A final line ending that the editor adds is removed. Raises `Misconfigured` when there is no
-    editor or it fails, and `InvalidInput` when its output is not text: the output is then kept in a
-    file, which the message names.
+    A final line ending that the editor adds is removed. Raise `Misconfigured` if there is no editor
+    or it fails, and `InvalidInput` if its output is not text: the output is then kept in a file,
+    which the message names.
     """
     command = _command()
     handle, name = tempfile.mkstemp(prefix="description-", suffix=".md")
@@ -259,8 +260,8 @@ _CALLED: Final[Mapping[ClipboardMethod, str]] = {"terminal": "the terminal", "tm
 async def copy(text: str, method: ClipboardMethod, through_terminal: Callable[[str], None]) -> str:
     """Copy a text, and return the message that says how much was copied and how.
 
-    `through_terminal` sends the request to the terminal. Raises `InvalidInput` for a text too long
-    for the only available method, and `Misconfigured` when no method worked.
+    `through_terminal` sends the request to the terminal. Raise `InvalidInput` if the text is too
+    long for the only available method, and `Misconfigured` if no method worked.
     """
     if not text:
         return "There is nothing to copy."

@@ -1,5 +1,5 @@
-"""What the screens share: the open catalog, the request log, the server status, the changes of
-others, and error reporting."""
+"""The state that all screens share: the open catalog, the request log, the server status, changes
+by others, and error reporting."""
 
 import asyncio
 import time

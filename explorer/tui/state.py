@@ -1,4 +1,5 @@
-"""What the terminal remembers between runs: settings, and the entities visited on each server."""
+"""The state that the terminal keeps between runs: settings, and the entities visited on each
+server."""
 
 import asyncio
 from collections import deque

@@ -114,12 +114,12 @@ class FeedScreen(SessionListScreen[FeedPlace, FeedState]):
             self._list.follow(changes)
 
     def table(self) -> Table | None:
-        """Return the changes that are listed, for a file."""
+        """Return the listed changes as a table for a file."""
         feed, listed = self._shown.feed, self._shown.listed
         return feed_table(feed, listed) if feed is not None and listed else None
 
     def rows_table(self, state: FeedState) -> Table:
-        """Return the changes that are listed."""
+        """Return the listed changes as a table."""
         format_moment = self._session.times.format
         if state.feed is None:
             return Table((), ())
@@ -228,14 +228,14 @@ class JournalScreen(SessionListScreen[Urn, JournalState]):
         return JournalSession(catalog)
 
     def table(self) -> Table | None:
-        """Return the edits of the saves that are listed, the newest first, for a file."""
+        """Return the edits of the listed saves, newest first, as a table for a file."""
         entries, listed = self._shown.entries, self._shown.listed
         save_ids = {record.save.id for record in listed}
         edits = [entry for entry in reversed(entries) if (entry.save or entry.id) in save_ids]
         return journal_table(edits, journal.undone_in(entries)) if listed else None
 
     def rows_table(self, state: JournalState) -> Table:
-        """Return the saves that are listed."""
+        """Return the listed saves as a table."""
         return journal_page(state.listed, self._session.times.format)
 
     def difference(self, row: SaveRecord) -> "Diff":

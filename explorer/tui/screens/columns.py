@@ -259,7 +259,7 @@ def _facts(row: ColumnRow) -> Text:
 
 
 def _describe_measures(row: ColumnRow, times: Times) -> Text:
-    """Return use, nulls and sample values of a column, as far as they are known."""
+    """Return use, nulls, distinct count and sample values of a column, as far as they are known."""
     used = ""
     if row.uses is not None:
         used = f"used {counted(row.uses, 'time')}" if row.uses else "not used"
@@ -717,7 +717,7 @@ class ColumnsView(Vertical, Tab):
             self._drawing = replace(drawing, marked=frozenset(self._marked))
 
     def _drafts(self) -> frozenset[str]:
-        """Return the raw paths urn_text the columns with drafts."""
+        """Return the raw paths of the columns with drafts."""
         urn = None if self._entity is None else str(self._entity.urn)
         return frozenset(
             path for urn_text, path in self._session.drafts if urn_text == urn and path

@@ -126,7 +126,7 @@ class ConceptScreen(SessionListScreen[Urn, ConceptState]):
             self._list.follow(changes)
 
     def table(self) -> Table | None:
-        """Return the columns, for a file."""
+        """Return the columns as a table for a file."""
         return concept_table(self._shown.concept) if self._shown.listed else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

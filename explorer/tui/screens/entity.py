@@ -688,8 +688,8 @@ class EntityView(Vertical, SizeAware):
             self._read_changed(self._entity, "Updated after a gap in the change stream")
 
     @work(exclusive=True, group="heard", description="what others changed")
-    async def _read_changed(self, before: "Entity", what: str) -> None:
-        """Read an entity again that others changed, and show it with the message `what`."""
+    async def _read_changed(self, before: "Entity", message: str) -> None:
+        """Read an entity again that others changed, and show it with a message."""
         with self._session.reporting(f"reading {before.urn.name} again"):
             catalog = await self._session.catalog()
             entity = await self._entity_of(catalog, before.urn)
@@ -700,7 +700,7 @@ class EntityView(Vertical, SizeAware):
             # A message on the reader's own action takes precedence.
             is_telling = any(line.is_telling for line in self.app.screen.query(KeyLine))
             if not is_telling and not self._session.exchanges.has_just_written():
-                self._session.say(f"{what}; refreshed.")
+                self._session.say(f"{message}; refreshed.")
             await self._name_mentioned(entity)
 
     def action_tab(self, name: str) -> None:

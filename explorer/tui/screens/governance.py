@@ -79,7 +79,7 @@ class ParentScreen(ChooserScreen):
         return f"No {singular(self._entity_type)} has this name."
 
     async def further(self, typed: str) -> Sequence[ChooserEntry]:
-        """Return the entities that match the typed text."""
+        """Return entries for the entities of the type that match the typed text."""
         with self._session.reporting("searching for a parent"):
             return await entities_like(
                 self._session, typed, self._do, entity_type=self._entity_type

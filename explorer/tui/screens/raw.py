@@ -292,7 +292,7 @@ class RawTab(Vertical, View):
         self._rows.refresh()
 
     def table(self) -> "Table | None":
-        """Return the aspects, for a file."""
+        """Return the aspects as a table for a file."""
         from explorer.tui.screens.export import aspects_table
 
         return None if self._entity is None else aspects_table(self._entity)

@@ -114,7 +114,7 @@ class ReviewScreen(TableScreen[Urn], SessionScreen[Urn, ReviewState]):
             review.start(review.read_drafts())
 
     def table(self) -> Table | None:
-        """Return the edits, for a file."""
+        """Return the edits as a table for a file."""
         return review_table(self._shown.items)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

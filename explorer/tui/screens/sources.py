@@ -356,7 +356,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
         )
 
     async def _do(
-        self, what: str, act: Callable[[SourceSession], Coroutine[Any, Any, None]]
+        self, doing: str, act: Callable[[SourceSession], Coroutine[Any, Any, None]]
     ) -> None:
         """Run a step of the session. Errors are shown below the form."""
         try:
@@ -374,7 +374,7 @@ class AddSourceScreen(FramedScreen[str | None], SessionScreen[str | None, Source
             # The error may be of the source or of the catalog; its sentence says which.
             self._show_problem(sentence_of(error))
         except Exception:
-            with self._session.reporting(what):
+            with self._session.reporting(doing):
                 raise
             self._show_status(Text())
 

@@ -301,8 +301,8 @@ class CoverageScreen(DatasetScreen[CoverageState]):
 
     def action_turn(self, step: int) -> None:
         """Group by the next attribute (1) or the previous one (-1)."""
-        by = GROUPINGS[(GROUPINGS.index(self._shown.by) + step) % len(GROUPINGS)]
-        self.read(lambda coverage: coverage.group(by))
+        attribute = GROUPINGS[(GROUPINGS.index(self._shown.by) + step) % len(GROUPINGS)]
+        self.read(lambda coverage: coverage.group(attribute))
 
     def choose(self) -> None:
         """Show the worklist of the group under the cursor."""

@@ -130,7 +130,7 @@ def format_waiting(session: "TerminalSession") -> Text:
 
 
 def _format_contact(standing: "ServerStatus", *, has_server_info: bool) -> Text:
-    """Return the state of the connection in a few words."""
+    """Return the sign and words for the state of the connection."""
     match standing.contact:
         case "ready":
             return Text("●", "bold green") if has_server_info else Text("● ready", "bold green")

@@ -30,7 +30,8 @@ class View(SizeAware):
 
     @property
     def room(self) -> Size:
-        """Return the room for a tab on the page, known even before the first layout of this tab."""
+        """Return the size available for a tab on the page, known even before the first layout of
+        this tab."""
         pages = (ancestor for ancestor in self.ancestors if isinstance(ancestor, ContentSwitcher))
         return next((page.size for page in pages), self.app.size)
 
