@@ -58,7 +58,8 @@ class Arguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 class SearchArguments(Arguments):
     """Find entities by words or a question. Filters: platform:snowflake owner:"Nina Weber" tags:PII
-    fieldTags:PII is:undocumented is:deprecated rows>1000; AND, OR, NOT. Sort: -use, name, -rows."""
+    fieldTags:PII domain:Finance/* is:undocumented is:deprecated rows>1000; AND, OR, NOT. Sort:
+    -use, name, -rows."""
 
     text: str = ""
     filter: str = ""

@@ -362,9 +362,12 @@ class CompletionMethods(SearchMethods):
         """
         if _IDS_ARE_NAMES.issuperset(field.targets):
             return {}
+        types = tuple(dict.fromkeys((*field.targets, *field.parents)))
         try:
             suggestions = (
-                await self._fetch_suggestions(typed, field.targets, _MOST_NAMED) if typed else ()
+                await self._fetch_suggestions(typed.removesuffix("/"), types, _MOST_NAMED)
+                if typed
+                else ()
             )
             counted = [
                 value.value

@@ -649,9 +649,9 @@ class FilterMethods(EntityMethods):
     async def _adapt_filter(self, conditions: Filter) -> Filter:
         """Return the filter in a form that the server understands.
 
-        If the server does not support names in filters, each name is replaced by the URNs of the
-        entities with that name: two requests for each name, cached for a minute. If it lacks the
-        field `documented`, the condition is replaced by one on `description`.
+        For a server without names in filters, and before `/*` for any, each name is replaced by the
+        URNs of the entities of that name: two requests for each name, cached for a minute. If the
+        server lacks the field `documented`, the condition is replaced by one on `description`.
         """
         if not any(
             criterion.names or criterion.field == DOCUMENTED
@@ -659,19 +659,15 @@ class FilterMethods(EntityMethods):
             for criterion in group
         ):
             return conditions
-        if (await self.abilities()).names:
-            return Filter(
-                tuple(
-                    tuple(
-                        replace(criterion, values=(*criterion.values, *criterion.names), names=())
-                        for criterion in group
-                    )
-                    for group in conditions.any_of
-                )
-            )
+        takes_names = (await self.abilities()).names
         groups = []
         for group in conditions.any_of:
-            adapted = [await self._adapt_criterion(criterion) for criterion in group]
+            adapted = [
+                replace(criterion, values=(*criterion.values, *criterion.names), names=())
+                if takes_names and criterion.condition != "DESCENDANTS_INCL"
+                else await self._adapt_criterion(criterion)
+                for criterion in group
+            ]
             groups.append(tuple(criterion for criterion in adapted if criterion is not None))
         return Filter(tuple(groups)) if all(groups) else Filter()
 
@@ -682,14 +678,12 @@ class FilterMethods(EntityMethods):
         if not criterion.names:
             return criterion
         # Names in filters are rare, and the guide to the fields takes long to import.
-        from explorer.query.fields import guide_to
+        from explorer.query.fields import FilterField, guide_to
 
-        field = guide_to(self.registry).exactly(criterion.field)
-        urns = [
-            urn
-            for name in criterion.names
-            for urn in await self._find_urns(name, field.targets if field else ())
-        ]
+        field = guide_to(self.registry).exactly(criterion.field) or FilterField(criterion.field)
+        is_parent = criterion.condition == "DESCENDANTS_INCL"
+        types = field.parents if is_parent else field.targets
+        urns = [urn for name in criterion.names for urn in await self._find_urns(name, types)]
         return replace(criterion, values=tuple(dict.fromkeys((*criterion.values, *urns))), names=())
 
     async def _find_urns(self, name: str, types: Sequence[str]) -> tuple[str, ...]:

@@ -301,6 +301,10 @@ def _meets(urn: str, attributes: dict[str, Any], criterion: Criterion) -> bool:
         return (criterion.condition == "EXISTS") == any(value not in ("", None) for value in values)
     if not criterion.values:
         return True
+    if criterion.condition not in _TESTS:
+        raise InvalidInput(
+            f"nodes of a graph do not say what is below {criterion.field}; search for it instead"
+        )
     texts = [spelling for value in values for spelling in _spellings(value)]
     return _TESTS[criterion.condition](texts, criterion.values)
 

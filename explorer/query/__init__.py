@@ -7,6 +7,8 @@ Terms, with the wire condition that each one becomes:
     name:orders   name=orders         EQUAL; name!=orders is NOT name:orders
     tags:(PII, GDPR)                  either value
     name:ord*   name:*ers   name:*rde*   START_WITH, END_WITH, CONTAIN
+    domain:Finance/*                  DESCENDANTS_INCL: it and all that is part of it; also
+                                      container:…/*, and term:…/* for a group of terms
     name=~Orders   name!~Orders       IEQUAL, which ignores case, and its opposite
     rows>10   >=   <   <=             comparisons; rows:>10 is the same as rows>10
     rows:10..20   rows:[10 TO 20]     BETWEEN, both ends included; 10..* is open

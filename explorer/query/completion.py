@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from explorer.metadata.names import singular
 from explorer.metadata.registry import Registry
 from explorer.query.fields import ENTITY_TYPE, STATE, STATES, USE, FieldGuide, FilterField, guide_to
-from explorer.query.filters import Criterion
+from explorer.query.filters import Condition, Criterion
 from explorer.query.syntax import ParsePosition, Reading, spell_field, spell_values
 from explorer.query.tokens import (
     FIELD,
@@ -126,6 +126,11 @@ def value_at(text: str, cursor: int, registry: Registry) -> tuple[FilterField, s
     return (field, typed[place.start :].strip("*").lstrip("\"'")) if field else None
 
 
+def _type_of(value: str) -> str:
+    """Return the entity type of a URN; empty for any other value."""
+    return value.removeprefix(_URN).partition(":")[0] if value.startswith(_URN) else ""
+
+
 class _Offers:
     def __init__(
         self,
@@ -234,22 +239,40 @@ class _Offers:
             return
         typed = self._typed[place.start :]
         begun = typed.strip("*").lstrip("\"'").casefold()
+        field = self._guide.field_for(place.field) or FilterField(place.field)
+        if field.parents:
+            begun = begun.removesuffix("/").removesuffix('"')
         end = self._value_end(place)
         after = self._text[end : end + 1]
         gap = " " if after and not (after.isspace() or after in "),") else ""
         words: set[str] = set()
         beginning: list[Completion] = []
         holding: list[Completion] = []
+        above: list[Completion] = []
         for word, value, label, count in self._words(place.field):
             folded = (word.lstrip("\"'").casefold(), label.casefold(), value.casefold())
             if word in words or not any(begun in text for text in folded):
                 continue
             words.add(word)
+            if (value_type := _type_of(value)) in field.parents:
+                above.append(
+                    Completion(
+                        f"{self._spell(field, value, self._names, 'DESCENDANTS_INCL')}/*{gap}",
+                        place.start,
+                        end,
+                        f"{label}/*",
+                        "value",
+                        "and all that is part of it",
+                    )
+                )
+                if value_type not in field.targets:
+                    continue
             completion = Completion(f"{word}{gap}", place.start, end, label, "value", "", count)
             begins = any(text.startswith(begun) for text in folded)
             (beginning if begins else holding).append(completion)
         yield from beginning
         yield from holding
+        yield from above
 
     def _words(self, name: str) -> Iterator[_Word]:
         """Yield the values that a field can have."""
@@ -284,7 +307,13 @@ class _Offers:
                 (like.count if like else 0) or None,
             )
 
-    def _spell(self, field: FilterField, value: str, names: Mapping[str, str]) -> str:
+    def _spell(
+        self,
+        field: FilterField,
+        value: str,
+        names: Mapping[str, str],
+        condition: Condition = "EQUAL",
+    ) -> str:
         """Return the text to type for a value: the id of a URN, or its name if the id is
         generated."""
         if value in names:
@@ -293,7 +322,7 @@ class _Offers:
             bare = value.removeprefix(_URN).partition(":")[2]
             if len(field.targets) > 1 and is_bare(bare):
                 return bare
-        return spell_values(self._guide, field, "EQUAL", (value,))[0]
+        return spell_values(self._guide, field, condition, (value,))[0]
 
     def _count_of(self, state: Criterion) -> int | None:
         """Return the number of entities in a state, if a facet has it."""

@@ -70,6 +70,14 @@ _SUBTYPES: Final = frozenset(
 # Fields that hold URNs of one type although the model declares no relationship for them.
 _HELD: Final = {"platform": ("dataPlatform",), "dataProduct": ("dataProduct",)}
 
+# What a filter finds with all that is part of it: groups of terms, for terms.
+_PARENTS: Final[Mapping[str, str]] = {
+    "container": "container",
+    "domain": "domain",
+    "glossaryNode": "glossaryNode",
+    "glossaryTerm": "glossaryNode",
+}
+
 _ALWAYS: Final[Mapping[str, tuple[Nature, str]]] = {
     "urn": ("text", "URN"),
     "name": ("text", "Name"),
@@ -90,6 +98,12 @@ class FilterField:
     targets: tuple[str, ...] = ()
     label: str = ""
     is_facet: bool = False
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The entity types that a bare name before `/*` can refer to; empty for a field whose
+        values have none below them."""
+        return tuple(_PARENTS[target] for target in self.targets if target in _PARENTS)
 
 
 class FieldGuide:

@@ -88,12 +88,13 @@ MERGED: Final[tuple[Condition, ...]] = (
     "EQUAL",
     "IN",
     "IEQUAL",
+    "DESCENDANTS_INCL",
     "CONTAIN",
     "START_WITH",
     "END_WITH",
     *COMPARISONS,
 )
-_EQUALITIES: Final = ("EQUAL", "IN")
+_EQUALITIES: Final = ("EQUAL", "IN", "DESCENDANTS_INCL")
 # These conditions compare with the last millisecond of a day, not with its first.
 _AT_THE_END: Final = ("GREATER_THAN", "LESS_THAN_OR_EQUAL_TO")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -140,7 +141,7 @@ def read_value(
     """
     if condition in _EQUALITIES:
         if field.nature == "urn":
-            meant = _urns(field, text)
+            meant = _urns(_targets(field, condition), text)
             return Meaning(meant, name="" if meant == (text,) else text)
         if field.nature == "boolean":
             return Meaning((_boolean(field, text),))
@@ -173,10 +174,11 @@ def spell_values(
         ]
     texts = []
     at = 0
+    targets = _targets(field, condition)
+    many = len(targets)
     while at < len(values):
-        many = len(field.targets)
         name = _bare_name(values[at])
-        meant = _urns(field, name) if many and condition in _EQUALITIES and name else ()
+        meant = _urns(targets, name) if many and condition in _EQUALITIES and name else ()
         if meant and meant != (name,) and values[at : at + many] == meant:
             texts.append(_to_text(name))
             at += many
@@ -219,10 +221,14 @@ def _compares(condition: Condition) -> bool:
     return condition == "BETWEEN" or condition in COMPARISONS
 
 
-def _urns(field: FilterField, text: str) -> tuple[str, ...]:
-    if not text or text.startswith(_URN) or not field.targets:
+def _targets(field: FilterField, condition: Condition) -> tuple[str, ...]:
+    return field.parents if condition == "DESCENDANTS_INCL" else field.targets
+
+
+def _urns(targets: tuple[str, ...], text: str) -> tuple[str, ...]:
+    if not text or text.startswith(_URN) or not targets:
         return (text,)
-    return tuple(f"{_URN}{target}:{text}" for target in field.targets)
+    return tuple(f"{_URN}{target}:{text}" for target in targets)
 
 
 def _bare_name(value: str) -> str:
@@ -388,7 +394,9 @@ def _criterion_of(
         )
 
     if high is None:
-        if low.has_star:
+        if parent := _parent(field, low):
+            low, condition = parent, "DESCENDANTS_INCL"
+        elif low.has_star:
             return _pattern(field, low)
         meaning = values(low, condition)
         names = (meaning.name,) if meaning.name else ()
@@ -413,6 +421,21 @@ def _value_text(field: FilterField, atom: Atom) -> str:
     `urn:li:tag:PII`, `urn` is parsed as the field and the rest as its value."""
     is_cut = field.name == "urn" and not atom.quote and atom.text.startswith("li:")
     return f"urn:{atom.text}" if is_cut else atom.text
+
+
+def _parent(field: FilterField, atom: Atom) -> Atom | None:
+    """Return the value before `/*`, which stands for itself and all below it, or `None`."""
+    if atom.is_parent:
+        if field.parents or atom.quote == "'":
+            return atom
+        raise NoMeaning(
+            f"{field.name} has nothing below its values; /* stands after a domain, a container or "
+            "a group of glossary terms"
+        )
+    is_bare_parent = atom.star_after and not (atom.star_before or atom.quote)
+    if field.parents and is_bare_parent and atom.text[1:].endswith("/"):
+        return msgspec.structs.replace(atom, text=atom.text[:-1])
+    return None
 
 
 def _pattern(field: FilterField, atom: Atom) -> Criterion:
@@ -903,12 +926,19 @@ def _criterion(guide: FieldGuide, criterion: Criterion) -> str:
     if condition == "EXISTS":
         return f"{no}{name}:*"
     _check(criterion)
-    if condition.endswith("_INCL"):
+    if condition in ("ANCESTORS_INCL", "RELATED_INCL"):
         raise InvalidInput(f"{condition} has no form in the filter language; name the values")
+    if condition == "DESCENDANTS_INCL":
+        texts = (
+            spell_values(guide, field, condition, criterion.values)
+            if field.parents
+            else [quote_value(value, "'") for value in criterion.values]
+        )
+        return f"{no}{name}:{_join([f'{text}/*' for text in texts])}"
     if condition in _STARS:
         before, after = _STARS[condition]
         texts = [
-            f"{before}{value if is_bare(value) else quote_value(value)}{after}"
+            f"{before}{quote_value(value) if value.endswith('/') else _to_text(value)}{after}"
             for value in criterion.values
         ]
         return f"{no}{name}:{_join(texts)}"

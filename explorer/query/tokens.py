@@ -142,6 +142,7 @@ class FieldToken(msgspec.Struct, frozen=True):
 class Atom(msgspec.Struct, frozen=True):
     """A value at `start` to `end` of the text, without its quotes and leading or trailing star.
 
+    With `is_parent`, `/*` follows a value that is complete without them, as one in quotes is.
     In a word of a query, `wild` has the positions of other unescaped `*`, which match any
     characters, and `?`, which match one.
     """
@@ -153,6 +154,7 @@ class Atom(msgspec.Struct, frozen=True):
     star_before: bool = False
     star_after: bool = False
     wild: tuple[int, ...] = ()
+    is_parent: bool = False
 
     @property
     def is_star(self) -> bool:
@@ -202,6 +204,8 @@ def scan_atom(text: str, at: int, *, in_brackets: bool = False) -> Atom:
         value, at = text[at:end], end
     if not value and not quote and not star_before:
         raise FilterSyntax(text, at, 1, "a value is missing here")
+    is_parent = bool(value or quote) and not star_before and text.startswith("/*", at)
+    at += is_parent
     star_after = text.startswith("*", at)
     at += star_after
     is_inside = at < len(text) and not (text[at].isspace() or text[at] in "),].")
@@ -213,7 +217,7 @@ def scan_atom(text: str, at: int, *, in_brackets: bool = False) -> Atom:
             "a star stands at the beginning or the end of a value; "
             "in double quotes it is a star and nothing more",
         )
-    return Atom(value, start, at, quote, star_before, star_after)
+    return Atom(value, start, at, quote, star_before, star_after, is_parent=is_parent)
 
 
 def quote_value(value: str, quote: str = '"') -> str:

@@ -174,11 +174,13 @@ async def expand_related(
         for group in search_filter.any_of
         for criterion in group
     ):
-        return await catalog.read_few(_expand, search_filter, catalog.store, rewrites)
+        return await catalog.read_few(replace_related, search_filter, catalog.store, rewrites)
     return search_filter
 
 
-def _expand(search_filter: Filter, store: Store, rewrites: bool) -> Filter:
+def replace_related(search_filter: Filter, store: Store, rewrites: bool = True) -> Filter:
+    """Return what `expand_related` returns, for a caller that reads the store itself."""
+
     def expand(criterion: Criterion) -> Criterion:
         if not criterion.condition.endswith("_INCL"):
             return criterion

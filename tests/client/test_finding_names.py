@@ -67,6 +67,72 @@ def test_values_are_completed_by_the_names_of_people(people: Any) -> None:
     assert '"Bergson Analytics"' in [one.text for one in offered]
 
 
+@pytest.fixture(scope="module")
+def nested(client: Any) -> Any:
+    """A table directly in a domain, container and glossary group, and one in what is below them."""
+    domain, subdomain = "urn:li:domain:8a1", "urn:li:domain:8a2"
+    client.put(domain, "domainProperties", {"name": "Nested money"})
+    client.put(subdomain, "domainProperties", {"name": "Nested wages", "parentDomain": domain})
+    database, schema = "urn:li:container:8b1", "urn:li:container:8b2"
+    for urn, name in ((database, "nested_db"), (schema, "nested_schema")):
+        client.put(urn, "containerProperties", {"name": name})
+    client.put(schema, "container", {"container": database})
+    group, subgroup = "urn:li:glossaryNode:8c1", "urn:li:glossaryNode:8c2"
+    client.put(group, "glossaryNodeInfo", {"name": "Nested words", "definition": ""})
+    client.put(
+        subgroup,
+        "glossaryNodeInfo",
+        {"name": "Nested wage words", "definition": "", "parentNode": group},
+    )
+    above, below = (
+        ("nested.above", domain, database, group),
+        ("nested.below", subdomain, schema, subgroup),
+    )
+    for name, domain_urn, container, node in (above, below):
+        urn = Urn.dataset("hive", name)
+        term = f"urn:li:glossaryTerm:{name}"
+        info = {"name": name, "definition": "", "termSource": "x", "parentNode": node}
+        client.put(term, "glossaryTermInfo", info)
+        client.put(urn, "glossaryTerms", {"terms": [{"urn": term}], "auditStamp": STAMP})
+        client.put(urn, "domains", {"domains": [domain_urn]})
+        client.put(urn, "container", {"container": container})
+    return client
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ('domain:"Nested money"', ["nested.above"]),
+        ('domain:"Nested money"/*', ["nested.above", "nested.below"]),
+        ("domain:8a1/*", ["nested.above", "nested.below"]),
+        ("domain:urn:li:domain:8a2/*", ["nested.below"]),
+        ("domain:('Nested'/*, 8a2/*)", ["nested.below"]),
+        ('name:nested.* domain:* NOT domain:"Nested wages"/*', ["nested.above"]),
+        ("container:nested_db/*", ["nested.above", "nested.below"]),
+        ('term:"Nested words"/*', ["nested.above", "nested.below"]),
+        ('term:"nested wage words"/*', ["nested.below"]),
+    ],
+)
+def test_what_is_below_a_domain_container_or_group_is_found_with_it(
+    nested: Any, asked: str, names: Any
+) -> None:
+    assert found(nested.search("*", entity="dataset", filter=asked)) == names
+    assert found(nested.hits("*", entity="dataset", filter=asked)) == names
+    undescribed = nested.undescribed(filter=asked, count=100)
+    assert sorted(Urn.parse(item.urn).name for item in undescribed.items) == names
+
+
+def test_what_has_others_below_it_is_completed_with_them(nested: Any) -> None:
+    for text, offered in (
+        ('domain:"nested mon', "domain:8a1/*"),
+        ('domain:"nested money"/', "domain:8a1/*"),
+        ('term:"nested wage', "term:8c2/*"),
+    ):
+        labels = {c.label: c for c in nested.complete_filter(text, len(text)) if c.hint}
+        (label,) = [label for label in labels if label.endswith("/*")]
+        assert labels[label].applied_to(text) == offered, label
+
+
 class Recorded(InProcess):
     """Remembers what was sent."""
 

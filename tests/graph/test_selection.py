@@ -5,7 +5,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from explorer.errors import UnknownName
+from explorer.errors import InvalidInput, UnknownName
 from explorer.graph import contracted, select
 from explorer.query import Criterion, Filter, all_of
 
@@ -61,3 +61,6 @@ def test_the_shortest_way_over_counts_and_a_round_trip_ends() -> None:
 def test_a_field_that_nodes_do_not_have_is_said_so(graph: Any) -> None:
     with pytest.raises(UnknownName, match="platfrom"):
         select(graph, all_of(Criterion("platfrom", ("hive",))))
+    below = Criterion("platform", ("hive",), "DESCENDANTS_INCL")
+    with pytest.raises(InvalidInput, match="below platform; search"):
+        select(graph, all_of(below))

@@ -195,6 +195,11 @@ def test_states_and_what_urns_are_called_are_offered() -> None:
         ("nw", "Nina Weber"),
         ('"Nice People"', "Nice People"),
     ]
+    group = {"urn:li:glossaryNode:Sales": "Sales"}
+    assert [one.text for one in complete("term:sal", 8, REGISTRY, (), group)] == ["Sales/*"]
+    domain = {"urn:li:domain:0123456789abcdef0123456789abcdef": "Human Resources"}
+    whole = complete("domain:hum", 10, REGISTRY, (), domain)
+    assert [one.text for one in whole] == ['"Human Resources"', '"Human Resources"/*']
     assert [one.text for one in complete("is:un", 5, REGISTRY)] == ["undocumented", "unowned"]
     assert complete("us", 2, REGISTRY)[0].text == "use:"
     begun = value_at("tags:PII owner:ni", 17, REGISTRY)

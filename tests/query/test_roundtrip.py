@@ -20,7 +20,8 @@ def read(text: Any) -> Any:
 
 
 NASTY = [
-    "", " ", "a b", "AND", "or", "Not", "TO", "*", "a*", "*a*", "a..b", "..", ".", "a.", "(",
+    "", " ", "a b", "a/", "/", "a/*", "AND", "or",
+    "Not", "TO", "*", "a*", "*a*", "a..b", "..", ".", "a.", "(",
     ")", "a,b", '"', "'", "\\", 'a"b', "it's", "'x'", "=x", ">1", "!x", "~", "-x", "[",
     "[1 TO 2]", "[a]b", "x]", "PII", PII, ORDERS, ORDERS + "x", ORDERS[:-1], "urn:li:tag:",
     "urn:li:tag:a b", "li:tag:x", "urn:li:", *JDOE, "urn:li:corpuser:(",
@@ -31,7 +32,8 @@ NASTY = [
     "\u202e", "\u200b", "\ud800", "👩‍🌾", "日本", "e\u0301", "\u00a0", "\\u{41}",
 ]  # fmt: skip
 FIELDS = [
-    "name", "tags", "owners", "platform", "upstreams", "glossaryTerms", "rowCount", "createdAt",
+    "name", "tags", "domains", "container", "owners", "platform",
+    "upstreams", "glossaryTerms", "rowCount", "createdAt",
     "lastModified", "removed", "hasOwners", "_entityType", "type", "entity", "urn",
     "fieldPaths", "platform.keyword", "tag", "rows", "Tags", "NOT", "and", "in", "IS", "a b",
     'x"y', "*", "urn:li:x", "-a", "日本", "entityType", "\n",
@@ -40,7 +42,7 @@ VALUES = st.sampled_from(NASTY) | st.text(max_size=8)
 MANY = st.lists(VALUES, min_size=1, max_size=4).map(tuple)
 CONDITIONS = st.sampled_from([
     "CONTAIN", "END_WITH", "EQUAL", "GREATER_THAN", "GREATER_THAN_OR_EQUAL_TO", "LESS_THAN",
-    "LESS_THAN_OR_EQUAL_TO", "START_WITH", "IN", "IEQUAL",
+    "LESS_THAN_OR_EQUAL_TO", "START_WITH", "IN", "IEQUAL", "DESCENDANTS_INCL",
 ])  # fmt: skip
 NAMES = st.sampled_from(FIELDS) | st.text(min_size=1, max_size=5)
 CRITERIA = (
@@ -74,7 +76,8 @@ def test_a_filter_written_without_a_registry_means_the_same_under_one(filter: An
 
 
 WORDS = st.sampled_from([
-    "name", "tags:", "PII", "AND", "or", "NOT", "(", ")", ",", '"', "'", "*", "..", "[", "]",
+    "name", "tags:", "PII", "AND", "or", "NOT", "(", ")", ",", '"', "'", "*", "/*", "domain:", "..",
+    "[", "]",
     " TO ", "-", ">", "=~", " ", "IS NULL", " IN (", "\\", "urn:li:dataset:(", "日",
     "created>=", "2026-01-01", "rows:", "10",
 ])  # fmt: skip

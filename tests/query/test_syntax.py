@@ -81,6 +81,37 @@ TERMS = [
     ("platform:hive", Criterion("platform", ("urn:li:dataPlatform:hive",)), "platform:hive"),
     ("term:A.B", Criterion("glossaryTerms", ("urn:li:glossaryTerm:A.B",)), "glossaryTerms:A.B"),
     ("domain:shop", Criterion("domains", ("urn:li:domain:shop",)), "domains:shop"),
+    (
+        "domain:Finance/*",
+        Criterion("domains", ("urn:li:domain:Finance",), "DESCENDANTS_INCL"),
+        "domains:Finance/*",
+    ),
+    (
+        'domain!=("Human Resources"/*, a/b/*)',
+        Criterion(
+            "domains",
+            ("urn:li:domain:Human Resources", "urn:li:domain:a/b"),
+            "DESCENDANTS_INCL",
+            True,
+        ),
+        'NOT domains:("Human Resources"/*, a/b/*)',
+    ),
+    (
+        "term:Orders/*",
+        Criterion("glossaryTerms", ("urn:li:glossaryNode:Orders",), "DESCENDANTS_INCL"),
+        "glossaryTerms:Orders/*",
+    ),
+    (
+        "container:'urn:li:container:x'/*",
+        Criterion("container", ("urn:li:container:x",), "DESCENDANTS_INCL"),
+        "container:x/*",
+    ),
+    (
+        'domain:"Finance/"*',
+        Criterion("domains", ("Finance/",), "START_WITH"),
+        'domains:"Finance/"*',
+    ),
+    ("name:a/*", Criterion("name", ("a/",), "START_WITH"), 'name:"a/"*'),
     ("column:id", Criterion("fieldPaths", ("id",)), "fieldPaths:id"),
     ("type:dataset", Criterion("_entityType", ("dataset",)), "_entityType:dataset"),
     ("entityType:CORP_USER", Criterion("_entityType", ("CORP_USER",)), "_entityType:CORP_USER"),
@@ -224,6 +255,8 @@ WRONG = [
     ("name:a*b", 6, 1, "star"),
     ("name:**", 6, 1, "star"),
     ("name=~a*", 6, 2, "star"),
+    ('tags:"PII"/*', 5, 7, "nothing below"),
+    ("domain>Finance/*", 7, 9, "star"),
     ("rows>1..2", 5, 4, "range"),
     ("name:[a b]", 5, 1, "LOW TO HIGH"),
     ("rows>abc", 5, 3, "numbers"),
@@ -326,6 +359,7 @@ def test_what_was_typed_for_a_urn_is_kept_as_a_name() -> None:
     assert one("owner:nina").names == ("nina",)
     assert one('owner IN ("Nina Weber", urn:li:corpuser:bob)').names == ("Nina Weber",)
     assert one("owner:'nina'").names == ()
+    assert one("domain:Finance/*").names == ("Finance",)
     assert one("name:nina").names == ()
     assert one("owner:nina") == Criterion("owners", one("owner:nina").values)
 

@@ -46,6 +46,7 @@ def tokens(text: str) -> list[str]:
         ("orders and returns", "w[orders] k[and] w[returns]"),
         ("a platform:hive OR tags : PII b", "w[a] c[platform:hive] k[OR] c[tags : PII] w[b]"),
         ('name:"a b" "c d" it\'s x', 'c[name:"a b"] w["c d"] w[it\'s] w[x]'),
+        ('domain:"a b"/* c', 'c[domain:"a b"/*] w[c]'),
         ("name:'a b' c", "c[name:'a b'] w[c]"),
         ('name:"a \\" b" c', 'c[name:"a \\" b"] w[c]'),
         ('name:"never closed c', 'c[name:"never closed c]'),

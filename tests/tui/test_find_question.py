@@ -52,7 +52,7 @@ def test_the_steps_lead_to_every_condition_that_there_is() -> None:
         for how in get_args(How)
     }
     criteria = {how: found.any_of[0][0] for how, found in filters.items()}
-    # Those along a tree are for URNs in requests and have no form in what people type.
+    # Those along a tree are for values that have others below them, which rows have not.
     along = {"DESCENDANTS_INCL", "ANCESTORS_INCL", "RELATED_INCL"}
     assert {one.condition for one in criteria.values()} == set(CONDITIONS) - along
     assert [how for how, one in criteria.items() if one.negated] == ["is not"]

@@ -64,6 +64,8 @@ Filters
   name:orders  tags:(PII, GDPR)       equals the value, or one of the values
   name:ord*  name:*ers  name:*rde*    starts with, ends with, contains
   name=~Orders                        equals, ignoring case
+  domain:Finance/*                    it and its sub-domains; containers
+                                      and groups of terms likewise
   rows>1000  rows:10..20              also >=, <, <=; dates are 2026-01-31
   tags:*  tags IS NULL                has a value, has no value
   owner:nina  owner:"Nina Weber"      ID or name of an owner

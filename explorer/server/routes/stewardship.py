@@ -25,7 +25,11 @@ from explorer.server.restli import (
 from explorer.server.retention import complete_since
 from explorer.server.routes import COUNT, FILTER, START
 from explorer.server.search.query import SearchQuery
-from explorer.server.search_request import ignore_unknown_fields, read_filter
+from explorer.server.search_request import (
+    ignore_unknown_fields,
+    read_filter,
+    replace_related,
+)
 from explorer.server.stewardship import (
     GROUPINGS,
     PATIENCE_SECONDS,
@@ -286,7 +290,8 @@ class StewardshipRoutes(Routes):
         """
         urns = parameters.texts("urns")
         text = parameters.optional_text("input") or "*"
-        filters = read_filter(parameters.given.get("filter"))
+        given_filter = read_filter(parameters.given.get("filter"))
+        filters = replace_related(given_filter, self._catalog.store)
         folder = parameters.optional_text("folder")
         is_searched = text != "*" or bool(filters)
         if sum((urns is not None, is_searched, folder is not None)) > 1:

@@ -407,6 +407,7 @@ EXAMPLES: Final = (
             ("name:*_orders", "ends with"),
             ("name:*ord*", "contains"),
             ("name=~FCT_ORDERS", "is, ignoring case"),
+            ("domain:Finance/*", "and its sub-domains; also container, term"),
             ("rows>1000", "also  >=  <  <=,  for numbers and days"),
             ("rows:1000..50000", "from … to"),
             ("modified>=2024-01-31", "on or after a day"),
