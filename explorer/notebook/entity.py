@@ -77,7 +77,7 @@ from explorer.notebook.view import (
     table_parts,
     values_of,
 )
-from explorer.views.absence import NOBODY, NONE, UNKNOWN
+from explorer.views.absence import NOBODY, NONE, REFUSED, UNKNOWN, Absence, refusal_sentence
 from explorer.views.diff import DiffLine, value_diff
 from explorer.views.entity import (
     detail_parts,
@@ -85,7 +85,9 @@ from explorer.views.entity import (
     folder_facts,
     health_table,
     links_table,
+    mention_name,
     owners_table,
+    tag_colour,
 )
 from explorer.views.history import (
     ActorNames,
@@ -638,14 +640,15 @@ class EntityPage(ShownTable, read.Entity):
     It does not change: `describe`, `add_tags`, `reload` and the other methods that write return the
     entity as it is afterwards; its `edit` is the edit just made, which `undo()` takes back. `names`
     has the display names of its owners and domains, and of the tags and terms on it and its
-    columns, `health` the assertions about it that failed and the incidents that were active when it
-    was read.
+    columns, `mentioned` what was read of these, and `health` the assertions about it that failed
+    and the incidents that were active when it was read, or that they could not be read.
     """
 
     catalog: "EntityCatalog" = field(compare=False, kw_only=True)
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False, kw_only=True)
     is_complete: bool = field(default=True, compare=False, kw_only=True)
-    health: Health | None = field(default=None, compare=False, kw_only=True)
+    health: Health | Absence | None = field(default=None, compare=False, kw_only=True)
+    mentioned: Mapping[Urn, read.Entity] = field(default_factory=dict, compare=False, kw_only=True)
     edit: UndoableEdit | None = field(default=None, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -1017,7 +1020,9 @@ class EntityPage(ShownTable, read.Entity):
             yield Say("soft-deleted: hidden from search and browse", "loud")
         if self.deprecation is not None:
             yield Say(f"deprecated: {self.deprecation}", "loud")
-        if self.health is not None:
+        if isinstance(self.health, Absence):
+            yield Say(refusal_sentence("Health"), "loud")
+        elif self.health is not None:
             yield from (Say(sentence, "loud") for sentence in self.health.sentences())
             yield from table_parts(health_table(self.health))
         if self.edit is not None:
@@ -1034,7 +1039,8 @@ class EntityPage(ShownTable, read.Entity):
             yield from self.schema.parts()
         if self.links:
             yield from self.links.parts()
-        details = list(with_names(detail_parts(self, _SHOWN_AS_COLUMNS), self.names))
+        names = {urn: mention_name(entity) for urn, entity in self.mentioned.items()}
+        details = list(with_names(detail_parts(self, _SHOWN_AS_COLUMNS), names))
         if details:
             yield Fold("properties and other aspects", details)
 
@@ -1049,8 +1055,16 @@ class EntityPage(ShownTable, read.Entity):
         yield "owners", Cell(who) if who else Cell(NOBODY, tone="quiet")
         for title, urns in (("tags", self.tags), ("terms", self.terms), ("domains", self.domains)):
             if urns:
-                yield title, Cell(", ".join(self.names.get(urn) or urn.name for urn in urns))
+                labels = tuple(map(self._label_text, urns))
+                yield title, Cell(", ".join(name for name, _ in labels), labels=labels)
         yield "urn", Cell(str(self.urn), tone="quiet")
+
+    def _label_text(self, urn: Urn) -> tuple[str, str]:
+        """Return the name of a tag, term or domain, and its colour if it is a tag that has one."""
+        entity = self.mentioned.get(urn)
+        if entity is None:
+            return self.names.get(urn) or urn.name, ""
+        return mention_name(entity), tag_colour(entity)
 
 
 @dataclass(frozen=True, repr=False)
@@ -1150,8 +1164,9 @@ class EntityReader:
         """
         plain_entity = await self._plain.entity(Urn.parse(urn), aspects)
         summaries = await self._plain.summaries(_urns_of_entity(plain_entity))
-        health = None
+        health: Health | Absence | None = None
         if aspects is None and plain_entity.exists:
+            health = REFUSED
             with suppress(InvalidInput, NotFound, ServerFault):
                 health = await self._plain.health(plain_entity.urn)
         entity = EntityPage(
@@ -1162,6 +1177,7 @@ class EntityReader:
             names={urn: summary.name for urn, summary in summaries.items()},
             is_complete=aspects is None,
             health=health,
+            mentioned=summaries,
         )
         self.known_names.learn(names_of_existing([entity]))
         if entity.is_complete:

@@ -17,6 +17,7 @@ from explorer.client.display import block, line
 from explorer.errors import MissingExtra
 from explorer.metadata.urn import Urn
 from explorer.views.diff import DiffLine, LineKind
+from explorer.views.entity import ink_on
 from explorer.views.parts import (
     Cell,
     Code,
@@ -419,6 +420,8 @@ def _cell(cell: Cell, *, is_short: bool) -> str:
         from explorer.notebook.markup import safe_markdown_line
 
         text = safe_markdown_line(cell.text)
+    elif cell.labels:
+        text = ", ".join(_label(line(name), colour) for name, colour in cell.labels)
     else:
         # A browser wraps at <wbr> even where white-space is nowrap.
         text = escape(line(cell.text)) if is_short else _breakable(line(cell.text))
@@ -442,6 +445,13 @@ def _cell(cell: Cell, *, is_short: bool) -> str:
         for below_line in cell.below
     )
     return first_line + below + (_cut(line(cell.detail), small) if cell.detail else "")
+
+
+def _label(name: str, colour: str) -> str:
+    if not colour:
+        return _breakable(name)
+    ink = ink_on(colour)
+    return _span(name, f"background:{colour};color:{ink};padding:0 .4em;border-radius:3px;")
 
 
 def _cut(text: str, style: str) -> str:

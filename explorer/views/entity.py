@@ -841,6 +841,8 @@ def _header(entity: "Entity") -> Iterator[ReportPart]:
 
 
 _LABEL_TYPES: Final = ("tag", "glossaryTerm", "domain", "dataProduct")
+# Half the brightness of white, by the weights of `ink_on`.
+_MIDDLE: Final = 127_500
 _COLOUR: Final = re.compile(r"#[0-9a-fA-F]{6}")
 
 
@@ -855,6 +857,12 @@ def tag_colour(entity: "Entity") -> str:
     """Return the colour of a tag, as `#ff0000`; empty if it has none."""
     colour = _raw(entity, "tagProperties").get("colorHex")
     return colour if isinstance(colour, str) and _COLOUR.fullmatch(colour) else ""
+
+
+def ink_on(colour: str) -> str:
+    """Return the colour of a text that can be read on a colour: black or white."""
+    red, green, blue = bytes.fromhex(colour[1:])
+    return "#000000" if 299 * red + 587 * green + 114 * blue > _MIDDLE else "#ffffff"
 
 
 def folder_facts(entity: "Entity") -> Iterator[Fact]:

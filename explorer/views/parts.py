@@ -97,7 +97,8 @@ class Cell:
 
     `mark` is shown before the text, `below` on lines of its own after it, `detail` only if there is
     room. `link` is an address, shown as a link if its scheme is safe. `indent` is a number of
-    levels. `markdown` is true for a description.
+    levels. `markdown` is true for a description. `labels` are texts that together make the text,
+    each with its colour, as `#ff0000`, or an empty string.
     """
 
     text: str
@@ -108,6 +109,7 @@ class Cell:
     indent: int = 0
     tone: Tone = "plain"
     markdown: bool = False
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

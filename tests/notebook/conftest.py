@@ -1,5 +1,6 @@
 """The notebook's objects are asked of a real catalog: an embedded one that holds the sample."""
 
+import re
 from base64 import b64decode
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -44,6 +45,7 @@ ALLOWED = {
 }
 VOID = {"br", "hr", "img", "wbr"}
 BREAK = "\0"
+LABEL_STYLE = re.compile(r"background:#[0-9a-fA-F]{6};color:#(000000|ffffff);[^#]*$")
 PICTURE = "data:image/svg+xml;base64,"
 
 
@@ -120,7 +122,10 @@ def read() -> Any:
         found = Page(html)
         assert found.wrong == []
         assert found.open == []
-        assert not [style for style in found.styles if "url(" in style or "#" in style]
+        # The colour of a label brings that of its text, for pages of any colour.
+        colours = [style for style in found.styles if "#" in style]
+        assert all(LABEL_STYLE.match(style) for style in colours)
+        assert not [style for style in found.styles if "url(" in style]
         return found
 
     return page

@@ -11,6 +11,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from explorer import AsyncCatalog, Catalog
 from explorer.client import TextConflict
 from explorer.errors import Conflict, NotFound
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
 from explorer.notebook.explorer import columns
 from tests.conftest import schema_metadata
 
@@ -190,3 +192,28 @@ def test_what_was_written_for_an_earlier_case_is_told_and_moved(own_cat: Any, re
     assert "earlier" not in read(after.schema).text
     own_cat.undo_save()
     assert own_cat.dataset(urn).schema["NOTE"].earlier.raw == "note"
+
+
+def test_a_label_that_does_not_exist_looks_so_and_a_tag_has_its_colour(
+    own_cat: Catalog, read: Any
+) -> None:
+    table = Urn.dataset("hive", "shown.labels")
+    colours = {"Bright": "#F0F0F0", "Dark": "#101010", "Odd": "red;x:url(y)", "Plain": None}
+    proposals = [
+        Proposal(Urn.of("tag", name), "tagProperties", {"name": name, "colorHex": colour})
+        for name, colour in colours.items()
+    ]
+    tags = [{"tag": f"urn:li:tag:{name}"} for name in (*colours, "Vanished")]
+    proposals.append(Proposal(table, "globalTags", {"tags": tags}))
+    own_cat.ingest_batch(proposals)
+    entity = own_cat.dataset(table)
+    page = read(entity)
+    assert "Vanished (gone)" in page.text
+    styles = [style for style in page.styles if style.startswith("background:#")]
+    assert [style[:33] for style in styles] == [
+        "background:#F0F0F0;color:#000000;",
+        "background:#101010;color:#ffffff;",
+    ]
+    assert "Bright, Dark, Odd, Plain, Vanished (gone)" in repr(entity)
+    # Data frames have the names alone.
+    assert "gone" not in entity.df.to_csv()

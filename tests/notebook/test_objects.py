@@ -18,6 +18,7 @@ from explorer.errors import (
     InvalidInput,
     MissingExtra,
     NotFound,
+    ServerFault,
     UnknownName,
 )
 from explorer.metadata.aspects import Owner
@@ -25,6 +26,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.chart import COLOURS
 from explorer.notebook.entity import EntityPage, Owners
+from explorer.views.absence import REFUSED
 from explorer.views.chart import sparkline
 from tests.conftest import schema_of
 
@@ -420,6 +422,20 @@ def test_a_table_with_a_failing_assertion_and_an_incident_says_so(cat: Any, read
     assert f"{since:%Y-%m}" in page.text
     assert [one.urn.name for one in table.health.failing] == ["stock-cover-range"]
     assert cat.dataset(ORDERS).health.is_sound
+
+
+def test_that_health_could_not_be_read_is_told_from_being_sound(
+    cat: Any, read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Health" not in read(cat.dataset(ORDERS)).text
+
+    async def fail(*_: Any) -> Any:
+        raise ServerFault("no answer can be read")
+
+    monkeypatch.setattr(client.AsyncCatalog, "health", fail)
+    table = cat.dataset(ORDERS)
+    assert "Health could not be read" in read(table).text
+    assert table.health is REFUSED
 
 
 @pytest.mark.filterwarnings("ignore::explorer.errors.IncompleteFrame")

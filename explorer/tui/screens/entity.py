@@ -13,7 +13,6 @@ from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.color import Color
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
@@ -43,7 +42,7 @@ from explorer.tui.widgets.rows import SizeAware
 from explorer.tui.widgets.tabs import Tab, titles
 from explorer.views.absence import LOADING, NOBODY, REFUSED, Absence, refusal_sentence
 from explorer.views.columns import schema_of
-from explorer.views.entity import mention_name, ownership_name, tag_colour, urn_of
+from explorer.views.entity import ink_on, mention_name, ownership_name, tag_colour, urn_of
 
 if TYPE_CHECKING:
     from textual.worker import WorkType
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     from explorer.views.table import Table
 
 _GAP = "   "
-_LIGHT = 0.5
 _PATH_AT_LEAST = 8
 _UNOWNED = (
     *("corpuser", "corpGroup", "dataPlatform", "tag", "glossaryTerm", "glossaryNode"),
@@ -219,8 +217,7 @@ def _name_text(urn: Urn, names: _Names, *, has_colours: bool = False) -> Text:
         return line_text(urn.name, "bold", missing=str(urn))
     style = "bold"
     if has_colours and (colour := tag_colour(entity)):
-        is_light = Color.parse(colour).brightness > _LIGHT
-        style = f"bold {'#000000' if is_light else '#ffffff'} on {colour}"
+        style = f"bold {ink_on(colour)} on {colour}"
     return line_text(mention_name(entity), style, missing=str(urn))
 
 
