@@ -63,10 +63,20 @@ def stored_paths(urn: Urn, values: Mapping[str, Any]) -> tuple[str, ...]:
     paths = _listed(values, "browsePaths", "paths")
     texts = tuple(path for path in paths if isinstance(path, str) and split_path(path))
     if len(texts) == 1 and (newer_folders(values) or group_of(values)):
-        # The delimiter of the platform may have changed since, and the group of a term.
+        # The delimiter of the platform may have changed since, and the group of a term, which may
+        # have been at the top level.
         suggestion = _WORDS.findall(" ".join(suggested_path(urn, "/")))
-        return () if _WORDS.findall(texts[0].lower()) == suggestion else texts
+        is_default = _WORDS.findall(texts[0].lower()) == suggestion
+        return () if is_default or texts == top_paths(urn) else texts
     return texts
+
+
+def top_paths(urn: Urn) -> tuple[str, ...]:
+    """Return the stored paths of a glossary term that was moved to the top level, where the path
+    that its URN suggests would be in a folder; empty for any other entity."""
+    if urn.entity_type != "glossaryTerm" or "." not in urn.name:
+        return ()
+    return (join_path(split_path(urn.name.rpartition(".")[2].lower())),)
 
 
 def group_of(values: Mapping[str, Any]) -> str | None:

@@ -303,3 +303,12 @@ def test_a_term_is_browsed_in_the_group_that_it_is_in(client: Any, make: Any) ->
     assert places() == [[], ["Net 1.5 v2"]]
     assert client.entity(term).browse_paths == ("/browsed-new/net-1-5-v2",)
     assert client.browse_paths(term) == ("/browsed-new/net-1-5-v2",)
+    client.move(term, None)
+    assert places() == [[], []]
+    assert client.entity(term).browse_paths == ("/net-1-5-v2",)
+    assert "Net 1.5 v2" in [
+        entry.name for entry in client.browse("/", entity="glossaryTerm").entities
+    ]
+    client.move(term, old)
+    assert places() == [["Net 1.5 v2"], []]
+    assert client.browse_paths(term) == ("/browsed-old/net-1-5-v2",)

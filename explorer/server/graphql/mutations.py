@@ -9,6 +9,7 @@ from uuid import uuid4
 from graphql.type import GraphQLSchema
 
 from explorer.errors import InvalidInput, NotFound
+from explorer.metadata.browse_paths import group_of, stored_paths, top_paths
 from explorer.metadata.urn import Urn
 from explorer.server.authentication import Role
 from explorer.server.catalog import noting_writes
@@ -555,7 +556,13 @@ def move_in_glossary(tx: EditTransaction, given: Given) -> None:
     urn = tx.stored_entity(given["resourceUrn"])
     if urn.entity_type not in ("glossaryTerm", "glossaryNode"):
         raise InvalidInput(f"{urn} is neither a glossary term nor a glossary group")
-    _move(tx, urn, given.get("parentNode"), "glossary group", "glossaryNode")
+    parent, paths = given.get("parentNode"), top_paths(urn)
+    before = {aspect: tx.read(urn, aspect) for aspect in ("browsePaths", "glossaryTermInfo")}
+    _move(tx, urn, parent, "glossary group", "glossaryNode")
+    # Without a group, a term is browsed in the folder that its URN suggests, which names the group
+    # that it was first in.
+    if not parent and paths and group_of(before) and not stored_paths(urn, before):
+        tx.write(urn, "browsePaths", {"paths": list(paths)})
 
 
 def move_domain(tx: EditTransaction, given: Given) -> None:
