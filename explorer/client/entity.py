@@ -765,7 +765,7 @@ class EntityMethods(CatalogMethods):
     async def entities(
         self, urns: Iterable[str | Urn], aspects: Sequence[str] | None = None
     ) -> dict[Urn, Entity]:
-        """Return many entities by URN, in the order given.
+        """Return many entities by URN, in the order given, which may have names among the URNs.
 
         One request for each 150 entities (fewer if URNs are long), four at a time; one for each
         entity if the server has no batches.

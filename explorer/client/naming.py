@@ -10,14 +10,16 @@ _ClassT = TypeVar("_ClassT")
 
 def takes_names(cls: type[_ClassT]) -> type[_ClassT]:
     """A class decorator: public asynchronous methods whose first argument is `urn` also accept the
-    name of an entity, which the method `urn_of` of the class resolves."""
+    name of an entity, which the method `urn_of` of the class resolves; those whose first argument
+    is `urns` accept names among the URNs."""
     for name, method in inspect.getmembers(cls, inspect.isfunction):
-        if name.startswith("_") or inspect.unwrap(method).__code__.co_varnames[1:2] != ("urn",):
+        first = inspect.unwrap(method).__code__.co_varnames[1:2]
+        if name.startswith("_") or first not in (("urn",), ("urns",)):
             continue
         if inspect.isasyncgenfunction(method):
             setattr(cls, name, _generator(method))
         elif inspect.iscoroutinefunction(method):
-            setattr(cls, name, _coroutine(method))
+            setattr(cls, name, (_coroutine if first == ("urn",) else _of_many)(method))
     return cls
 
 
@@ -26,6 +28,16 @@ def _coroutine(method: Callable[..., Any]) -> Callable[..., Any]:
     async def call(self: Any, urn: Any, *args: Any, **kwargs: Any) -> Any:
         urn = await self.urn_of(urn) if _is_name(urn) else urn
         return await method(self, urn, *args, **kwargs)
+
+    return call
+
+
+def _of_many(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    async def call(self: Any, urns: Any = (), *args: Any, **kwargs: Any) -> Any:
+        given = [urns] if isinstance(urns, str) else list(urns)
+        found_urns = [await self.urn_of(urn) if _is_name(urn) else urn for urn in given]
+        return await method(self, found_urns, *args, **kwargs)
 
     return call
 

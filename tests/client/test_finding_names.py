@@ -74,8 +74,8 @@ def nested(client: Any) -> Any:
     client.put(domain, "domainProperties", {"name": "Nested money"})
     client.put(subdomain, "domainProperties", {"name": "Nested wages", "parentDomain": domain})
     database, schema = "urn:li:container:8b1", "urn:li:container:8b2"
-    for urn, name in ((database, "nested_db"), (schema, "nested_schema")):
-        client.put(urn, "containerProperties", {"name": name})
+    for parent, name in ((database, "nested_db"), (schema, "nested_schema")):
+        client.put(parent, "containerProperties", {"name": name})
     client.put(schema, "container", {"container": database})
     group, subgroup = "urn:li:glossaryNode:8c1", "urn:li:glossaryNode:8c2"
     client.put(group, "glossaryNodeInfo", {"name": "Nested words", "definition": ""})
@@ -215,6 +215,11 @@ def test_entities_and_labels_are_given_by_their_names(people: Any) -> None:
     assert owners == {NINA, GROUP}
     people.remove_terms("named.one", "named net")
     assert people.entity(table("one")).terms == ()
+    for read_many in (people.summaries, people.entities):
+        assert list(read_many(["named.one", table("two")])) == [table("one"), table("two")]
+    assert list(people.summaries("named.one")) == [table("one")]
+    with pytest.raises(NotFound, match="nothing here is named"):
+        people.entities([table("one"), "named.none"])
     assert [edge.urn for edge in people.related("named.one", "OUTGOING", ["OwnedBy"])]
     with pytest.raises(NotFound):
         people.add_terms("named.one", "Named nothing")

@@ -40,10 +40,7 @@ from explorer.errors import InvalidInput
         ("cat.entity('no such table')", "NotFound: nothing here is named 'no such table'"),
         ("cat.dataset('no such table')", "NotFound: nothing here is named 'no such table'"),
         ("cat.describe('no such table', 'x')", "NotFound: nothing here is named 'no such table'"),
-        (
-            "cat.summaries(['fct_orders'])",
-            "InvalidUrn: position 0: expected 'urn:li:<entity>:<id>', found 'fct_orders'; cat[",
-        ),
+        ("cat.summaries(['no such table'])", "NotFound: nothing here is named 'no such table'"),
         ("cat.explore(urn='no such table')", "NotFound: nothing here is named 'no such table'"),
         (
             "cat['fct_orders'].describe('status', 'Where the order stands.')",
