@@ -4,15 +4,17 @@ through."""
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
-from explorer.client import AsyncCatalog
 from explorer.errors import CatalogError, InvalidInput
 from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
 from explorer.query.filters import Criterion, Filter, all_of
 from explorer.query.search_text import SearchText
 from explorer.sessions.base import Session, SessionState, action
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
 
 RowT = TypeVar("RowT")
 
@@ -60,7 +62,7 @@ class ListSession(Session[ListStateT], Generic[ListStateT]):
     """The text shown if no row matches."""
 
     def __init__(
-        self, catalog: AsyncCatalog | None, state: ListStateT, at: Hashable = None
+        self, catalog: "AsyncCatalog | None", state: ListStateT, at: Hashable = None
     ) -> None:
         super().__init__(catalog, replace(state, instead=self.READING))
         self._key = at
@@ -148,7 +150,7 @@ class NarrowedSession(ListSession[NarrowedStateT], Generic[NarrowedStateT]):
     """A list that is filtered by words. A subclass defines `select`, which returns the rows that
     match."""
 
-    def __init__(self, catalog: AsyncCatalog, state: NarrowedStateT, at: Hashable = None) -> None:
+    def __init__(self, catalog: "AsyncCatalog", state: NarrowedStateT, at: Hashable = None) -> None:
         super().__init__(catalog, state, at)
         # Listings are made one at a time, so that the last one is for the words typed last.
         self._listing = asyncio.Lock()
@@ -192,7 +194,7 @@ class DatasetQuestion:
         owned = "owned by you" if self.is_mine else ""
         return " · ".join(filter(None, (self.title or self.text, owned)))
 
-    async def read(self, catalog: AsyncCatalog) -> tuple[str, Filter]:
+    async def read(self, catalog: "AsyncCatalog") -> tuple[str, Filter]:
         """Return the words and the filter to search for. Raises `InvalidInput` for an invalid
         filter, and if the server does not report who the user is."""
         try:

@@ -428,7 +428,7 @@ async def test_columns_are_results_that_open_at_the_column(sample: Path, at: Ope
         await reader.ask("country of customer addresses")
         await reader.sees("results", "customer_addresses")
         await reader.press("enter", "i")
-        shown = await reader.sees("columns", "with all of", "shop.public.customer_add")
+        shown = await reader.sees("columns", "have every word", "shop.public.customer_add")
         assert "without" not in shown.split("country_code")[0]
         await reader.press("o")
         await reader.sees("Columns come best first.")
@@ -442,7 +442,7 @@ async def test_columns_are_results_that_open_at_the_column(sample: Path, at: Ope
         path = row.column.path
         await reader.until(lambda: columns.current and columns.current.path.raw == path)
         await reader.press("backspace", "i")
-        await reader.sees(" results ", "with all of")
+        await reader.sees(" results ", "have every word")
 
 
 async def test_a_result_found_by_a_column_opens_there(sample: Path, at: OpenTerminal) -> None:

@@ -163,7 +163,7 @@ async def found(catalog: AsyncCatalog) -> None:
     assert_type([hit.urn for hit in page], list[Urn])
     assert_type((page.total, len(page), page.truncated), tuple[int, int, bool])
     await catalog.search(entity=["dataset", "chart"], filter=FILTER, sort=SORTED, count=5)
-    await catalog.search("o", superseding="typing")
+    await catalog.search("o", superseding="typing", columns=True)
     facets = await catalog.facets("o", entity=("dataset",), filter=FILTER, names=["platform"])
     assert_type(facets, tuple[Facet, ...])
     lacking = await catalog.undescribed(
