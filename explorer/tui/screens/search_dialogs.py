@@ -403,8 +403,7 @@ EXAMPLES: Final = (
         "Conditions",
         (
             ("name:fct_orders", "is;  name!=fct_orders  is not"),
-            ("name:fct_*", "begins with"),
-            ("name:*_orders", "ends with"),
+            ("name:fct_*", "begins with;  name:*_orders  ends with"),
             ("name:*ord*", "contains"),
             ("name=~FCT_ORDERS", "is, ignoring case"),
             ("domain:Finance/*", "and its sub-domains; also container, term"),
