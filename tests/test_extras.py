@@ -167,5 +167,6 @@ def test_a_checkout_that_is_run_as_it_is_is_installed_with_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("explorer.installation._find_installed", lambda: None)
+    monkeypatch.setattr("explorer.installation._ROOT", ROOT)
     command = f"pip install -e {shlex.quote(f'{ROOT}[lake]')}"
     assert install_command("lake", tmp_path).endswith(command)
