@@ -1,2 +1,2 @@
-"""The catalog for agents: the tools of a Model Context Protocol server, over standard input and
+"""The catalog for AI agents: the tools of a Model Context Protocol server, over standard input and
 output or HTTP."""

@@ -1,4 +1,5 @@
-"""`/mcp` of a served catalog: the tools for agents over HTTP, with the caller's own token."""
+"""The endpoint `/mcp` of a catalog server: the tools for agents over HTTP, used with the caller's
+own token."""
 
 import asyncio
 from importlib import import_module
@@ -18,8 +19,8 @@ _OWN: Final = (b"authorization", b"host")
 class AgentEndpoint:
     """The ASGI application at `/mcp`.
 
-    The tools read and write through the service that it is a part of, as requests of the caller
-    within this process.
+    The tools read and write by sending requests, in the caller's name, to the catalog service that
+    this application is part of. These requests stay within the process.
     """
 
     def __init__(self, service: "ASGIApp") -> None:
@@ -57,5 +58,5 @@ class AgentEndpoint:
 
 
 def missing_sdk() -> MissingExtra:
-    """Return the error that the SDK of the protocol is not installed."""
+    """Return the error for a missing SDK of the Model Context Protocol."""
     return MissingExtra("agents need the SDK of the Model Context Protocol", "agents")

@@ -1,4 +1,4 @@
-"""What an agent proposes: changes that become a changeset, and what people made of them."""
+"""Proposals of agents: changes that are staged as changesets, and what reviewers decided."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ _LABEL_TYPES: Final = {
 
 
 class ProposedChange(msgspec.Struct, forbid_unknown_fields=True):
-    """A change of an entity or of its column."""
+    """A proposed change of an entity, or of one of its columns."""
 
     urn: str
     what: ProposedKind
@@ -56,13 +56,14 @@ class ProposedChange(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class AgentName:
-    """What the program that calls says of itself."""
+    """The name and version that an MCP client gives for itself."""
 
     name: str = UNNAMED
     version: str = ""
 
     def agent(self, name: str, model: str) -> Agent:
-        """Return the agent, with the name and model that it gives of itself."""
+        """Return the agent. `name` and `model` are those that it gave with its proposal; without a
+        name, that of the client is used."""
         own = line(name, _LONGEST_NAME)
         version = line(self.version, _LONGEST_NAME) if not own or own == self.name else ""
         return Agent(own or line(self.name, _LONGEST_NAME), version, line(model, _LONGEST_NAME))
@@ -77,10 +78,11 @@ async def propose_changes(
     title: str,
     writes: bool,
 ) -> Document:
-    """Stage changes for review on the server, or write them at once, and return what came of that.
+    """Stage changes for review on the server or, with `writes`, write them at once. Return the
+    result as a document.
 
-    All of them or none: raises `InvalidInput` with everything that is wrong with them, and
-    `Conflict` if a text is not the one that was read.
+    All changes are made, or none. Raises `InvalidInput`, which lists everything that is wrong with
+    them, and `Conflict` if a text was changed since the agent read it.
     """
     if not 1 <= len(changes) <= _MOST_CHANGES:
         raise InvalidInput(f"give from 1 to {_MOST_CHANGES:,} changes")
@@ -231,8 +233,8 @@ async def _label(
 async def _label_of(
     catalog: "AsyncCatalog", what: ProposedKind, text: str, names: dict[str, str]
 ) -> str:
-    """Return a label as a staged edit has it, and note its name. Raises `UnknownEntity` for one
-    that does not exist."""
+    """Return a label in the form of staged edits: its URN, for an owner followed by the ownership
+    type. Adds its name to `names`. Raises `UnknownEntity` if it does not exist."""
     name, ownership = text.strip(), ""
     if what == "owners":
         first, _, last = name.rpartition(" ")
@@ -253,8 +255,8 @@ def _where(edit: StagedEdit) -> str:
 
 
 async def list_proposals(catalog: "AsyncCatalog", agent: str) -> Document:
-    """Return the changesets of an agent that the server keeps, the newest first, with the number of
-    edits in each state."""
+    """Return the changesets of an agent on the server, newest first, each with the number of edits
+    in each state."""
     queue = [
         changeset
         for changeset in await shared_changesets(catalog)
@@ -277,7 +279,7 @@ async def list_proposals(catalog: "AsyncCatalog", agent: str) -> Document:
 
 
 async def show_proposal(catalog: "AsyncCatalog", name: str) -> Document:
-    """Return what became of each change of a changeset."""
+    """Return a changeset with the state of each of its changes."""
     changeset = await look_at_changeset(catalog, name)
     return {
         "id": changeset.id,

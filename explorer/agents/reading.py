@@ -1,5 +1,5 @@
-"""What an agent reads, as documents in the order of importance. They are made of the records and
-reports of `views`, as everything that is shown is."""
+"""The answers of the tools that read: documents with the most important parts first. They are made
+from the records and reports in `views`, which all user interfaces use."""
 
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -88,8 +88,8 @@ _ALL_COLUMNS: Final = frozenset(("schemaMetadata", "editableSchemaMetadata"))
 
 @dataclass(frozen=True, slots=True)
 class ReadPart:
-    """A document, and how many elements of its last list are not in it; they follow at `next_start`
-    of the list."""
+    """A document whose last list is incomplete. `further` is the number of elements left out,
+    `next_start` the position of the first of them."""
 
     document: Document
     further: int = 0
@@ -98,22 +98,22 @@ class ReadPart:
 
 @dataclass(frozen=True, slots=True)
 class ColumnChoice:
-    """Which columns are asked for: those that have a text in their name or description, all of some
-    tags and terms, given by name or URN, and no description if `undocumented`."""
+    """A selection of columns: those with `text` in their name or description, with all tags and
+    terms in `labels`, given by name or URN, and, if `undocumented`, without a description."""
 
     text: str = ""
     labels: tuple[str, ...] = ()
     undocumented: bool = False
 
     def select(self, columns: "Iterable[Column]", names: Mapping[Urn, str]) -> "list[Column]":
-        """Return those of some columns that are asked for."""
+        """Return the columns that match the selection. `names` are the names of tags and terms."""
         return select_columns(
             columns, names, tags=self.labels, text=self.text, undocumented=self.undocumented
         )
 
 
 class UnknownEntity(NotFound):
-    """There is no such entity; `like` are the URNs and names of what is like it."""
+    """The entity does not exist; `like` has the URNs or names of similar ones."""
 
     def __init__(self, sentence: str, like: Sequence[str]) -> None:
         self.like = tuple(like)
@@ -124,8 +124,9 @@ class UnknownEntity(NotFound):
 
 
 async def find_urn(catalog: "AsyncCatalog", name: str, *types: str) -> Urn:
-    """Return the URN of an entity given by its URN or name. Raises `UnknownEntity`, with what is
-    like it, if nothing has the name, and `InvalidInput` if several have it."""
+    """Return the URN of an entity given by its URN or name, of one of `types` if there are any.
+    Raises `UnknownEntity`, with similar entities, if none has the name, and `InvalidInput` if
+    several have it."""
     try:
         return await catalog.urn_of(name, *types)
     except NotFound as error:
@@ -133,8 +134,8 @@ async def find_urn(catalog: "AsyncCatalog", name: str, *types: str) -> Urn:
 
 
 async def read_entity(catalog: "AsyncCatalog", name: str, *types: str) -> "Entity":
-    """Return the entity with a URN or name. Raises as `find_urn`, also for a URN that nothing was
-    ever written to."""
+    """Return the entity with a URN or name. Raises the errors of `find_urn`, and `UnknownEntity`
+    for a URN without any data."""
     urn = await find_urn(catalog, name, *types)
     entity = await catalog.entity(urn)
     if not entity.exists:
@@ -143,7 +144,7 @@ async def read_entity(catalog: "AsyncCatalog", name: str, *types: str) -> "Entit
 
 
 async def unknown_entity(catalog: "AsyncCatalog", urn: Urn) -> UnknownEntity:
-    """Return the error for a URN that the catalog does not have."""
+    """Return the error for a URN that is not in the catalog, with similar entities."""
     like = await _like(catalog, Urn.label(str(urn)), (urn.entity_type,))
     edges = await catalog.relationships(urn, "INCOMING")
     mention = " (others name it, but nothing describes it)" if edges.total else ""
@@ -174,7 +175,7 @@ async def search(
     sort: str,
     start: int,
 ) -> ReadPart:
-    """Return what a question finds, best first, with the facets that narrow it."""
+    """Return the results of a search, best first, with the facets that narrow it."""
     words = _plain_words(catalog, text)
     query = Query(words, filter, sort, types)
     page = await find(catalog, query, start, _FOUND_AT_ONCE)
@@ -226,8 +227,8 @@ async def search(
 
 
 def _plain_words(catalog: "AsyncCatalog", text: str) -> str:
-    """Return a text to search for: as it is, or its words alone if a sign in it is that of a
-    condition which cannot be read, as the colon of a sentence."""
+    """Return a text to search for: unchanged, or only its words if it contains punctuation, such as
+    a colon, that cannot be parsed as a condition."""
     try:
         Query(text).conditions(catalog.registry)
     except InvalidInput:
@@ -248,7 +249,7 @@ def _excerpt(text: str) -> str:
 async def entity(
     catalog: "AsyncCatalog", name: str, parts: tuple[EntityPart, ...], column: str = ""
 ) -> Document:
-    """Return the parts of an entity's page."""
+    """Return the given parts of an entity's page."""
     described = await read_entity(catalog, name)
     document: Document = {
         "urn": str(described.urn),
@@ -296,7 +297,7 @@ def _text_of(described: "Entity", column: str) -> str:
 
 def find_column(described: "Entity", path: str) -> "Column":
     """Return the column with this path, exact or without types. Raises `UnknownName`, with similar
-    ones, if there is none or several are alike."""
+    paths, if there is none or several match."""
     exact = described.schema.column(path)
     if exact is not None:
         return exact
@@ -332,7 +333,7 @@ _SKIPPED: Final = frozenset(("URN", "Stored"))
 
 
 def render_parts(parts: Iterable[Part], names: Mapping[Urn, str]) -> Document:
-    """Return the parts of a page as a document, by their titles."""
+    """Return the parts of a page as a document, each under its title."""
     document: Document = {}
     section, is_skipped = document, False
     for part in parts:
@@ -435,7 +436,7 @@ async def _quality(catalog: "AsyncCatalog", urn: Urn) -> Document:
 
 
 async def columns_of(catalog: "AsyncCatalog", table: str, choice: ColumnChoice) -> Document:
-    """Return the columns of a table that are asked for, in the order of its schema."""
+    """Return the selected columns of a table, in the order of its schema."""
     dataset = await read_entity(catalog, table)
     schema = dataset.schema
     names = await _label_names(catalog, schema)
@@ -452,8 +453,7 @@ async def columns_of(catalog: "AsyncCatalog", table: str, choice: ColumnChoice) 
 async def columns_everywhere(
     catalog: "AsyncCatalog", filter: str, choice: ColumnChoice
 ) -> Document:
-    """Return the columns that are asked for in all tables that match a filter, the most used tables
-    first."""
+    """Return the selected columns of all tables that match a filter, the most used tables first."""
     if choice == ColumnChoice():
         raise InvalidInput("say which columns: give match, labels or undocumented, or a table")
     matches: list[tuple[Entity, Column, Mapping[Urn, str]]] = []
@@ -555,8 +555,8 @@ async def lineage(
     filter: str = "",
     start: int = 0,
 ) -> ReadPart:
-    """Return what an entity or column is made from and what is made from it, nearest first; or its
-    impact, the most used first."""
+    """Return the upstream and downstream entities of an entity or column, nearest first; for the
+    direction `impact`, all affected entities, the most used first."""
     described = await read_entity(catalog, name)
     urn, path = described.urn, find_column(described, column).path.raw if column else None
     choice = read_choice((filter,) if filter else (), catalog.registry)
@@ -595,7 +595,8 @@ def _lineage_document(listing: LineageListing, names: Mapping[str, str]) -> Docu
 def _neighbours(
     listing: LineageListing, entities: Mapping[str, LineageEntity], urn: str
 ) -> Document:
-    """Return which entities lead from one to the root, by name, and whether that is a guess."""
+    """Return the names of the entities through which `urn` is connected to the root, and whether
+    one of these connections is a guess."""
     graph = listing.graph
     is_upstream = graph.nodes[urn]["hops"] < 0
     edges = graph.out_edges(urn) if is_upstream else graph.in_edges(urn)
@@ -655,7 +656,7 @@ async def paths(catalog: "AsyncCatalog", source: str, target: str) -> Document:
 
 
 async def joins(catalog: "AsyncCatalog", left: str, right: str) -> Document:
-    """Return how two tables can be joined, the surest way first."""
+    """Return the ways to join two tables, the most reliable first."""
     first, second = [await read_entity(catalog, name, "dataset") for name in (left, right)]
     matches = await read_joins(catalog, first.urn, second.urn)
     document: Document = {"tables": [str(first.urn), str(second.urn)]}
@@ -677,7 +678,8 @@ _USED_BY: Final = 30
 
 
 async def glossary(catalog: "AsyncCatalog", term: str) -> Document:
-    """Return what a term means and what has it; or the terms that words find."""
+    """Return the meaning of a term and the entities that have it; if no term has this name, the
+    terms that a search finds."""
     try:
         described = await read_entity(catalog, term, *_GLOSSARY_TYPES)
     except (NotFound, InvalidInput):
@@ -718,6 +720,7 @@ async def _terms(catalog: "AsyncCatalog", words: str) -> Document:
 
 
 def time_of(catalog: "AsyncCatalog") -> str:
-    """Return when an answer was true: now, or when it was kept if the server does not answer."""
+    """Return the time of the data in an answer: now or, if the server does not answer, when the
+    offline copy was made."""
     at = catalog.as_of
     return f"{(at or datetime.now(UTC)):%Y-%m-%d %H:%M} UTC{' (kept; offline)' if at else ''}"

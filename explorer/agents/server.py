@@ -1,8 +1,9 @@
-"""The server of the Model Context Protocol: tools, resources and prompts, by the official SDK.
+"""The server of the Model Context Protocol: tools, resources and prompts, built with the official
+SDK.
 
-Over standard input and output it uses the catalog that it was started for. Over HTTP it is a part
-of a served catalog, to which it passes on each request with the caller's own token: what a caller
-may do, how often, and what is recorded of it are decided there, as for every other request.
+Over standard input and output it uses the catalog that it was started for. Over HTTP it is part of
+a catalog server and sends it each request with the caller's own token, so that permissions, rate
+limits and the audit log apply as usual.
 """
 
 from collections.abc import Mapping
@@ -45,7 +46,8 @@ Document the table {table} in the catalog.
 
 
 def build_server(catalog: "AsyncCatalog", *, may_write: bool = False) -> Server[Any]:
-    """Return a server whose tools read a catalog, and propose changes to it."""
+    """Return a server whose tools read a catalog and propose changes to it; with `may_write`,
+    changes can be written without a review."""
 
     def caller(context: "ServerRequestContext[Any]") -> Caller:
         client = context.session.client_params
@@ -153,7 +155,7 @@ def _text(answer: Mapping[str, Any]) -> str:
 
 
 async def serve_stdio(catalog: "AsyncCatalog", *, may_write: bool) -> None:
-    """Serve one client over standard input and output until that ends."""
+    """Serve one client over standard input and output until the input ends."""
     server = build_server(catalog, may_write=may_write)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
@@ -162,8 +164,8 @@ async def serve_stdio(catalog: "AsyncCatalog", *, may_write: bool) -> None:
 async def serve_request(
     catalog: "AsyncCatalog", scope: "Scope", receive: "Receive", send: "Send"
 ) -> None:
-    """Answer one request over HTTP. Nothing is kept between two requests, so that any replica can
-    answer each."""
+    """Answer one request over HTTP. The server is stateless, so any replica can answer each
+    request."""
     manager = StreamableHTTPSessionManager(
         build_server(catalog), json_response=True, stateless=True
     )

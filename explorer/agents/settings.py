@@ -1,4 +1,4 @@
-"""What assistants and editors want in their settings to start `catalog mcp`."""
+"""The settings that assistants and editors need to start `catalog mcp`."""
 
 import json
 import shlex
@@ -33,8 +33,8 @@ def _shell(command: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """A program that starts servers of the protocol: the file that its settings are in, and what
-    they are for a command."""
+    """A program that starts MCP servers: its title, its settings file in `place`, and `render`,
+    which returns the settings for a command."""
 
     title: str
     place: str
@@ -57,8 +57,8 @@ ASSISTANTS: Final[Mapping[str, Assistant]] = {
 
 
 def settings_for(name: str, command: Sequence[str]) -> str:
-    """Return the settings of one assistant for a command, or of all, each below its title and
-    file. Raises `UnknownName`."""
+    """Return the settings that make an assistant run a command. For the name `all`, return those of
+    every assistant, each below its title and file. Raises `UnknownName`."""
     if name == "all":
         return "\n\n".join(
             f"# {assistant.title}: {assistant.place}\n{assistant.render(command)}"

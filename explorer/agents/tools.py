@@ -1,7 +1,7 @@
-"""The tools: their arguments, what they are for, and what they answer.
+"""The tools for agents: their arguments, descriptions and answers.
 
-A tool is named by what is asked. What it describes of itself costs its reader tokens before the
-first question, so that it says no more than is needed to use it.
+A tool is named after what it answers. Descriptions are short, because they use up an agent's tokens
+before its first question.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -138,8 +138,8 @@ class ProposalsArguments(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: the catalog as they may use it, what they call themselves, and whether they may
-    write without a review."""
+    """The client of a tool: the catalog with the client's permissions, the client's name, and
+    whether it may write without a review."""
 
     catalog: "AsyncCatalog"
     name: AgentName
@@ -149,7 +149,8 @@ class Caller:
 async def _read_page(
     caller: Caller, arguments: Arguments, read_from: Callable[[int], Awaitable[reading.ReadPart]]
 ) -> dict[str, Any]:
-    """Return a page of a list of which only a part is read, from where the cursor says."""
+    """Return a page of the answer that `read_from` returns for a position. The cursor says at which
+    position of the list to read, and where the page starts in the answer."""
     number, _, inner = arguments.cursor.partition("~")
     if arguments.cursor and not number.isdecimal():
         raise InvalidInput("the cursor is not of this answer: ask again without a cursor")
@@ -239,7 +240,7 @@ Run = Callable[[Caller, Any], Awaitable[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool. One that `pages` itself answers with a page, the others with a document."""
+    """A tool. If `pages` is set, `run` returns a page; otherwise it returns a document."""
 
     name: str
     arguments: type[Arguments]
@@ -254,7 +255,7 @@ class Tool:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of its arguments, without what says nothing to a reader."""
+        """The JSON schema of the arguments, without parts that do not help the agent."""
         schema = msgspec.json.schema(self.arguments)
         definitions = schema["$defs"]
         own = definitions.pop(self.arguments.__name__)
@@ -263,8 +264,8 @@ class Tool:
 
 
 def _inline(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """Return a schema with its definitions in place of the references, and without titles, defaults
-    that are empty, and docstrings."""
+    """Return a JSON schema with references replaced by their definitions, and without titles,
+    docstrings and empty defaults."""
     if isinstance(schema, list):
         return [_inline(part, definitions) for part in schema]
     if not isinstance(schema, dict):
@@ -318,8 +319,8 @@ def _page(
 
 
 async def call_tool(caller: Caller, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer of a tool. Raises `InvalidInput` for arguments that it does not take, and
-    what reading and writing the catalog raise."""
+    """Return the answer of a tool. Raises `InvalidInput` for invalid arguments, and the errors of
+    reading and writing the catalog."""
     tool = TOOLS.get(name)
     if tool is None:
         raise InvalidInput(f"there is no tool {line(name, 60)}; there are {', '.join(TOOLS)}")
@@ -346,8 +347,8 @@ _MOST_LIKE: Final = 20
 
 
 def describe_error(error: CatalogError) -> dict[str, Any]:
-    """Return an error as an answer: what happened, of which kind it is, and what is like that which
-    does not exist."""
+    """Return an error as an answer: its message, its kind and, if something does not exist, the
+    similar entities."""
     kind = next((words for error_type, words in _KINDS if isinstance(error, error_type)), "failed")
     described: dict[str, Any] = {"error": line(str(error)), "kind": kind}
     if isinstance(error, SeveralNamed):
