@@ -20,7 +20,8 @@ class Commands(click.Group):
     """A group that imports a command's module only when the command is run or its help shown."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return the arguments for the command; options of commands do not stand before it."""
+        """Return the arguments for the command. Raises `click.NoSuchOption` for an option of a
+        command that comes before its name."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

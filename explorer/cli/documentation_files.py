@@ -1,4 +1,4 @@
-"""The files that documentation is exchanged in, read and written: those of `catalog docs` and
+"""Read and write the files in which documentation is exchanged: those of `catalog docs`, and
 glossaries."""
 
 import sys

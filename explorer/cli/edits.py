@@ -1,7 +1,6 @@
-"""Edits made by commands: they are applied to one entity after another, reported, and recorded in
-the journal, which is listed, undone and redone. Also shows and changes labels, shows and edits
-descriptions, and deletes and restores entities.
-"""
+"""Editing functions of commands: apply an edit to one entity after another, report it, and record
+it in the journal; list, undo and redo recorded edits; show and change labels and descriptions;
+delete and restore entities."""
 
 import os
 import shlex
@@ -116,7 +115,8 @@ def refuse_read_only(target: Target) -> None:
 
 
 def keep_journal(catalog: "Catalog") -> "Journal":
-    """Make the client record its edits in the journal that `catalog undo` reads."""
+    """Make the client record its edits in the journal that `catalog undo` reads; return the
+    journal."""
     return catalog.keep_journal(config.state_dir() / JOURNAL)
 
 
@@ -146,8 +146,8 @@ def read_urn_arguments(words: Sequence[str]) -> tuple[str, ...]:
 def go_through(
     urns: Sequence[str], act: Callable[[str], None], catalog: "Catalog | None" = None
 ) -> EditRun:
-    """Call `act` for each URN; with a catalog, names are replaced by the URNs that they have there,
-    without it they are errors. An error that concerns one entity is printed, and the others are
+    """Call `act` for each URN. With a catalog, names are replaced by the URNs of the entities;
+    without one, names are errors. An error that concerns one entity is printed, and the others are
     still processed; any other error stops the run."""
     done = EditRun()
     for position, urn in enumerate(urns):
@@ -235,8 +235,9 @@ def change_each(
 
 
 def _plan(change: Change) -> Change:
-    """Return what plans a change of an entity: the edits that it would make, one for each value.
-    Raises `NotFound` for an entity, and for labels, that are not in the catalog."""
+    """Return a function that plans a change of an entity: it returns the edits that `change` would
+    make, one for each value. It raises `NotFound` if the entity or a label is not in the
+    catalog."""
     labels_in_catalog: set[str] = set()
 
     def plan(catalog: "Catalog", urn: str) -> Iterable[Edit]:
@@ -422,7 +423,8 @@ def _edit_values(entity: "Entity", kind: LabelKind, path: str | None) -> tuple[s
 
 
 def _find_once(labels: Labels) -> "Callable[[Catalog], Labels]":
-    """Return a function that returns the labels with their URNs, which it looks up once."""
+    """Return a function that returns the labels with their URNs, looked up on the first call
+    only."""
 
     @cache
     def find(catalog: "Catalog") -> Labels:
@@ -463,8 +465,8 @@ def write_labels(
     removed: Sequence[str] = (),
     path: str | None = None,
 ) -> Iterator[Edit]:
-    """Add and remove labels, which are URNs, for owners with the ownership type after a space, and
-    yield the edits. Raises `NotFound` as `suggest_labels`."""
+    """Add and remove labels, and yield the edits. Labels are given by URN, for owners followed by a
+    space and the ownership type. Raises `NotFound` with the hint of `suggest_labels`."""
     from explorer.sessions.labels import LabelSession, LabelTarget, owner_and_type
 
     target = Urn.parse(urn)
@@ -696,8 +698,9 @@ def _remove_untouched(path: Path, blank: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _DescribedPlace:
-    """The description of an entity, or of its column with the exact path `path`; `earlier` are the
-    `earlier_words` of the column. Where there `is_only` one, whoever wrote it, it is `edited`."""
+    """The description of an entity, or of its column with the exact path `path`; `earlier` has the
+    descriptions of earlier versions of the column. If the place can have one description only,
+    which `is_only` says, it is `edited`, whoever wrote it."""
 
     urn: str
     name: str
@@ -773,8 +776,8 @@ def describe(
 
 
 def carry_over(target: Target, urn: str, column: str | None, *, dry_run: bool) -> None:
-    """Move what was written about columns before their types or cases changed to the present
-    columns, or to one of them."""
+    """Move descriptions of columns whose type or case has changed to the present columns, or to one
+    of them."""
     refuse_read_only(target)
     with target.open() as catalog:
         entity = read_existing(catalog, urn)
@@ -836,8 +839,8 @@ def _command_to_write(urn: str, column: str | None) -> str:
 
 
 def _find_writable(catalog: "Catalog", urn: str, column: str | None) -> _DescribedPlace:
-    """Return the same as `_find_described`. Raises `InvalidInput` if the entity cannot have a
-    description, before the user types anything."""
+    """Return the result of `_find_described`. Raises `InvalidInput`, before the user types
+    anything, if the entity cannot have a description."""
     place_of(Urn.parse(urn), column)
     return _find_described(catalog, urn, column)
 
@@ -988,8 +991,8 @@ def _undo(
     asks: bool,
     force: bool,
 ) -> UndoOutcome:
-    """Undo a save, or the one before it if nothing of it can be undone. `hint` is what to do where
-    there is none, which raises `NotFound`."""
+    """Undo a save, or the one before it if nothing in it can be undone. Raises `NotFound`, with
+    `hint` as advice, if there is none."""
     while question is not None:
         if asks:
             _ask_to_undo(catalog, question)
@@ -1019,7 +1022,7 @@ def _ask_about(catalog: "Catalog", undoing: UndoSession, save: JournalSave) -> U
 
 
 def _last_sentence(undoing: UndoSession) -> str:
-    """Return the message of a session as a command tells it."""
+    """Return the last message of a session, worded for the command line."""
     message = undoing.state.message
     sentence = message.sentence.removesuffix(".") if message is not None else ""
     return f"{sentence[:1].lower()}{sentence[1:]}"
@@ -1060,7 +1063,8 @@ def _journal() -> Sequence[JournalEntry]:
 
 
 def _find_save(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:
-    """Return the edit whose ID begins with `edit_id`, or what is not yet undone of such a save.
+    """Return the edit whose ID begins with `edit_id`, or the edits not yet undone of the save whose
+    ID does.
 
     Raises `NotFound` if there is none, and `InvalidInput` if there are several or it is undone.
     """

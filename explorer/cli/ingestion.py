@@ -41,7 +41,7 @@ def send(
     changes: Iterable[Proposal | Refused],
     advance: Callable[[int], None],
 ) -> None:
-    """Write changes; `advance` is called with the size of each batch. Raises as
+    """Write changes; calls `advance` with the size of each batch. Raises the errors of
     `LoadSession.send`."""
     for batch in in_chunks(enumerate(changes, start=1), _BATCH):
         catalog.wait(loading.send(batch))
@@ -105,7 +105,7 @@ class _Places:
         self._directory = config.state_dir() / "loads" / config.state_name(identity)
 
     def of(self, name: str) -> _Place:
-        """Return the start position of a file in its current state."""
+        """Return the start of a file, with the file's current state."""
         path = Path(name).resolve()
         stat = path.stat()
         return _Place(str(path), stat.st_size, stat.st_mtime_ns)

@@ -1,6 +1,5 @@
-"""Options and arguments shared by several commands, and functions that read what they name: the
-catalog, output formats, URNs, datasets, periods and columns.
-"""
+"""Options and arguments shared by several commands, and functions that read the things they refer
+to: the catalog, output formats, URNs, datasets, periods and columns."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -67,8 +66,8 @@ def format_options(
 
 
 def budget_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add `--budget` and `--cursor`, which make `--json` print a page of a document that fits so
-    many tokens. Stands above `format_options`."""
+    """Add `--budget` and `--cursor`, which limit `--json` to a page with at most that many tokens.
+    Must be placed above `format_options`."""
 
     @click.option(
         "--budget",
@@ -233,7 +232,7 @@ def read_urns(texts: Sequence[str]) -> list[str]:
 
 
 def read_urn(catalog: "Catalog", text: str) -> str:
-    """Return one URN; `-` is the one on standard input, or that of the name there. Raises
+    """Return one URN; for `-`, the URN or name is read from standard input. Raises
     `click.UsageError` if standard input does not have exactly one."""
     names = read_urns((text,))
     if len(names) != 1:
@@ -248,7 +247,7 @@ def _read_lines() -> list[str]:
 
 
 def read_existing(catalog: "Catalog", urn: str) -> "Entity":
-    """Return the entity with all its aspects. Raises `NotFound` if the catalog has none of them."""
+    """Return the entity with all its aspects. Raises `NotFound` if the entity has no aspects."""
     entity = catalog.entity(urn)
     if not entity.exists:
         from explorer.client.search import missing_entity
@@ -333,7 +332,8 @@ def try_read_names(catalog: "Catalog", urns: "Sequence[Urn]") -> "Mapping[Urn, s
 
 
 class _Words(click.ParamType[str]):
-    """UTF-8 text. A shell also passes on bytes that are not, which no server accepts."""
+    """A text parameter in UTF-8. Rejects other bytes, which a shell may pass on but no server
+    accepts."""
 
     name = "text"
 
@@ -365,8 +365,9 @@ def _with_urn(target: Target, text: Any) -> Any:
 def env_option(
     name: str, *names: str, **attributes: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds an option which an environment variable sets too, as its help
-    says: that of `--data-dir` is `CATALOG_DATA_DIR`. `attributes` are those of `click.option`."""
+    """Return a decorator that adds an option which can also be set by an environment variable,
+    named in its help: `CATALOG_DATA_DIR` for `--data-dir`. `attributes` are passed to
+    `click.option`."""
     variable = f"CATALOG_{name.removeprefix('--').replace('-', '_').upper()}"
     return click.option(name, *names, envvar=variable, show_envvar=True, **attributes)
 
@@ -455,7 +456,8 @@ propose = new_file(
 def check_forms(
     shown_as: str | None, *, dry_run: bool, writes: bool, propose: Path | None = None
 ) -> None:
-    """Raise `click.UsageError` if an option for showing was combined with one for writing."""
+    """Raise `click.UsageError` if an option that only shows is combined with one that writes, or if
+    `--dry-run` or `--propose` is given without a change."""
     if propose is not None and not writes:
         raise click.UsageError("--propose needs a change: give an option that makes one")
     if propose is not None and dry_run:
@@ -546,7 +548,7 @@ _OWNERS: Final = ("corpuser", "corpGroup")
 
 
 def read_filters(texts: Sequence[str], catalog: "Catalog") -> "Filter":
-    """Parse filters and return one that matches only what all of them match."""
+    """Parse filters and return one that matches only entities that match all of them."""
     from explorer.query import read_filter
     from explorer.query.filters import Filter
 
@@ -592,7 +594,8 @@ class DatasetChoice:
         return datasets
 
     def selection(self, catalog: "Catalog", owners: Sequence[str] = ()) -> "DatasetArguments":
-        """Return the arguments for `Stewardship`; with `owners`, only what one of them owns."""
+        """Return the arguments for `Stewardship`; with `owners`, only datasets that one of them
+        owns."""
         from explorer.errors import InvalidInput
         from explorer.query.filters import all_of
 
@@ -624,8 +627,8 @@ def own_urn(catalog: "Catalog") -> str:
 
 
 def _owner_criterion(owners: Sequence[str]) -> "Criterion":
-    """Return the criterion that matches what one of the owners owns. A text that is not a URN is
-    the id or name of a person or group, as in `owner:"Nina Weber"`."""
+    """Return the criterion that matches entities owned by one of the owners. A text that is not a
+    URN is the id or name of a person or group, such as `Nina Weber`."""
     from explorer.client.editable import urns_of
     from explorer.query.filters import Criterion
 

@@ -136,14 +136,14 @@ def show_notes(messages: Iterable[Note]) -> None:
 
 
 def note_saved(*parts: RenderableType, undo: str, warnings: Sequence[str]) -> None:
-    """Print what was saved and how to undo it, unless that was warned of, which is printed
-    already (`Catalog.save_warnings`)."""
+    """Print what was saved and how to undo it; the latter is left out if there are `warnings`
+    (`Catalog.save_warnings`), which are printed already."""
     note(*parts, *(() if warnings else (Text(f"; {undo}"),)))
 
 
 def note_message(session: "Session[Any]", hint: str = "", *, undo: str = "") -> None:
-    """Print what a session said last, and how to go on from there, or how to undo what it saved,
-    as `note_saved`."""
+    """Print the last message of a session, if any, followed by `hint` and by `undo`, which says how
+    to undo a save and is left out if the client has save warnings."""
     if session.state.message is not None:
         sentence = line_text(session.state.message.sentence.removesuffix("."))
         hints = (hint, "" if session.catalog.save_warnings else undo)
@@ -151,7 +151,7 @@ def note_message(session: "Session[Any]", hint: str = "", *, undo: str = "") -> 
 
 
 def confirm(catalog: "Catalog", question: str, *, default: bool = False) -> bool:
-    """Ask a question about a catalog, which it names, and return whether it is confirmed."""
+    """Ask a yes-or-no question that names the catalog, and return whether the answer is yes."""
     import click
 
     from explorer.views.journal import catalog_place
@@ -205,8 +205,8 @@ def styled_text(text_line: TextLine) -> Text:
 
 
 def _clean_piece(words: str) -> str:
-    """Return the text of a piece without what a terminal would interpret; spaces at its ends and
-    in drawn lines stay."""
+    """Return a text without characters that a terminal would interpret; leading and trailing
+    spaces, and spaces in drawn lines, are kept."""
     if _DRAWN.fullmatch(words):
         return words
     before = words[: len(words) - len(words.lstrip(" "))]
@@ -219,7 +219,7 @@ def block_text(text: str | None, style: str = "") -> Text:
 
 
 def words(parts: Iterable[Text | None], between: str = " · ") -> Text:
-    """Join the parts that are not empty."""
+    """Join the parts that are not empty, with `between` between them."""
     return Text(between, "dim").join(part for part in parts if part)
 
 
@@ -252,8 +252,8 @@ _PROSE_WIDTH: Final = 16
 
 
 def print_table(table: Table, console: Console | None = None) -> None:
-    """Print the table for people, fitted to the width of the terminal; elsewhere each row is one
-    line and nothing is cut.
+    """Print the table for people, fitted to the width of the terminal. Outside a terminal, each row
+    is one line and nothing is cut.
 
     Columns of numbers are aligned right; columns that are only for programs are left out.
     """
@@ -288,7 +288,8 @@ def _draw_bars(
     widths: list[int],
     width: int,
 ) -> None:
-    """Make bars of the numbers of columns of bars, in the room that is left for them."""
+    """Replace the numbers in bar columns with bars as wide as the remaining space; modifies `cells`
+    and `widths`."""
     for place, at in enumerate(positions):
         if table.columns[at].is_bar:
             numbers = [float(str(row[at] or 0)) for row in table.rows]
@@ -338,8 +339,8 @@ def show(
 ) -> None:
     """Print a view in the given form, by default for people, and messages to standard error.
 
-    Of a table, JSON is a list, or with `rows_name` the object `document` with the list under that
-    name; instead of one without rows people see the message `empty`.
+    The JSON of a table is a list or, with `rows_name`, the object `document` with the list under
+    that name. For people, `empty` is shown instead of a table without rows.
     """
     if isinstance(view, Table):
         remarks = (empty,) if empty and not view.rows else ()
@@ -366,7 +367,8 @@ def show(
 
 
 def _print_document(document: Any) -> None:
-    """Print the page of a document that `--budget` and `--cursor` ask for, else all of it."""
+    """Print a document as JSON: with `--budget` and `--cursor` the page that they select, otherwise
+    all of it."""
     import click
 
     context = click.get_current_context(silent=True)
@@ -546,16 +548,16 @@ def _widths(
 
 
 def _longest_word(texts: Sequence[str]) -> int:
-    """Return the width of the longest word of a column, but of prose no more than most words have,
-    because a long one among many is no reason to cut names in other columns."""
+    """Return the width of the longest word of a column. For prose, rare long words are ignored, so
+    that names in other columns are not cut because of them."""
     words = [text.split() for text in texts]
     longest = max((cell_len(word) for words_of_text in words for word in words_of_text), default=0)
     return min(longest, _PROSE_WIDTH) if max(map(len, words), default=0) > 1 else longest
 
 
 def _shrink(widths: list[int], places: Sequence[int], floors: Sequence[int], over: int) -> None:
-    """Take `over` characters off the widest of these columns, none of which gets narrower than its
-    floor."""
+    """Reduce the widest of the columns at `places` by `over` characters in total, none below its
+    width in `floors`."""
     while over > 0:
         giving = [place for place in places if widths[place] > floors[place]]
         if not giving:

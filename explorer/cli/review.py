@@ -1,4 +1,4 @@
-"""Review staged changesets interactively, and what of a review is printed."""
+"""Review staged changesets interactively, and create the reports that are printed for a review."""
 
 import os
 import sys
@@ -29,8 +29,8 @@ _KEYS: Final = "a accept   x refuse   e edit   s skip   q quit"
 
 
 def note_messages() -> "Callable[[ReviewState], None]":
-    """Return a listener that prints each message of a session that is no error: those are
-    raised."""
+    """Return a listener that prints each message of a session except errors, which are raised
+    instead."""
     told: Message | None = None
 
     def tell(state: "ReviewState") -> None:
@@ -44,8 +44,8 @@ def note_messages() -> "Callable[[ReviewState], None]":
 
 
 def settle(catalog: "Catalog", session: "ReviewSession") -> None:
-    """Wait until the decisions are exchanged. Raises what the server answers, such as `Forbidden`;
-    one that is not reached is asked another time."""
+    """Wait until the decisions have been sent and received. Raises errors that the server answers
+    with, such as `Forbidden`; decisions that do not reach the server are sent again later."""
     catalog.wait(session.settle())
     message = session.state.message
     if message is not None and message.error is not None:
@@ -149,7 +149,7 @@ def _single_keys() -> "Iterator[_Terminal]":
 
 
 def review_report(session: "ReviewSession", planned: "Sequence[ReviewItem]") -> Report:
-    """Return the edits that would be written; none of a changeset of another catalog."""
+    """Return the edits that would be written, or none if the changeset is of another catalog."""
     changeset, foreign = session.changeset, session.state.why_foreign
     planned = () if foreign else planned
     numbers = [item.number for item in planned]
@@ -175,7 +175,8 @@ def outcome_report(session: "ReviewSession", outcome: "StagedOutcome | None") ->
 
 
 def count_notes(session: "ReviewSession") -> "Iterator[str]":
-    """Yield the number of edits in each state, and whether it is of another catalog."""
+    """Yield the number of edits in each state, and a note if the changeset is of another
+    catalog."""
     state = session.state
     yield ", ".join(views.review_counts(session.changeset))
     yield from _foreign_notes(session)

@@ -1,4 +1,4 @@
-"""The commands of `catalog`, each under a heading of its help."""
+"""The sections of the help, each with the commands below one heading."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -14,7 +14,8 @@ _MODULES: Final = (
 
 
 class Section:
-    """The commands under one heading of the help. Those named stand first, in this order."""
+    """The commands below one heading of the help: first the named ones in the given order, then the
+    others."""
 
     def __init__(self, heading: str, *first: str) -> None:
         self.heading = heading
@@ -23,7 +24,7 @@ class Section:
 
     @property
     def commands(self) -> dict[str, click.Command]:
-        """Return the commands that were added so far by their names, in the order of the help."""
+        """The commands added so far, by name, in the order of the help."""
         first = [name for name in self._first if name in self._commands]
         return {name: self._commands[name] for name in (*first, *self._commands)}
 
@@ -33,11 +34,13 @@ class Section:
         return command
 
     def command(self, *args: Any, **kwargs: Any) -> Callable[[Callable[..., Any]], click.Command]:
-        """Return a decorator as `click.command` does, which also adds the command."""
+        """Return a decorator that creates a command, like `click.command`, and adds it to the
+        section."""
         return lambda function: self.add(click.command(*args, **kwargs)(function))
 
     def group(self, *args: Any, **kwargs: Any) -> Callable[[Callable[..., Any]], click.Group]:
-        """Return a decorator as `click.group` does, which also adds the group."""
+        """Return a decorator that creates a group, like `click.group`, and adds it to the
+        section."""
 
         def decorate(function: Callable[..., Any]) -> click.Group:
             group: click.Group = click.group(*args, **kwargs)(function)
@@ -68,8 +71,8 @@ def sections() -> tuple[Section, ...]:
 
 
 def find_command(name: str) -> click.Command | None:
-    """Return the command with a name, importing no more modules than needed; None if there is
-    none."""
+    """Return the command with a name, or None if there is none. Imports modules only until it is
+    found."""
     for module in _MODULES:
         import_module(module, "explorer.cli.commands")
         for section in _SECTIONS:

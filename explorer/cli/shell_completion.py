@@ -105,7 +105,7 @@ def _making_requests(offer: _Offer) -> _Complete:
 
 @_making_requests
 def complete_urns(catalog: "Catalog", _context: click.Context, incomplete: str) -> _Items:
-    """Return URNs that begin with `incomplete`, or whose entities have that name."""
+    """Return URNs that begin with `incomplete`, or that belong to entities with this name."""
     if incomplete.startswith("urn:"):
         return _urns_from(catalog, incomplete)
     if not incomplete:
@@ -340,7 +340,7 @@ class Completer(ShellComplete):
     """
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the one being typed, and that one."""
+        """Return the words before the one being typed, and the word being typed."""
         *words, incomplete = split_arg_string(f"{os.environ['COMP_LINE']}x")
         # Read by `_parameters_of`.
         self.ctx_args["obj"] = tuple(words[1:])
@@ -375,7 +375,7 @@ class BashCompleter(Completer):
         """Return the completions of the part that bash replaces, quoted.
 
         bash inserts the common prefix of all completions. If they do not begin with the word, an
-        additional item without a common prefix prevents that bash replaces it.
+        additional item without a common prefix keeps bash from replacing it.
         """
         part = os.environ["COMP_WORD"]
         is_quoted = os.environ["COMP_LINE"].removesuffix(part).endswith(("'", '"'))

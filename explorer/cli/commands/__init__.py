@@ -1,3 +1,2 @@
-"""The commands, a module for each family; a module is imported when one of its commands is
-called.
-"""
+"""The commands, one module for each group; a module is imported when one of its commands is
+called."""

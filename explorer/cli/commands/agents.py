@@ -1,5 +1,5 @@
-"""`catalog mcp`, which serves the catalog to an assistant; `catalog agents`, which shows what
-agents proposed, and proposes for those on the command line."""
+"""`catalog mcp`, which serves the catalog to an assistant, and `catalog agents`, which shows the
+proposals of agents and makes proposals for agents that use the command line."""
 
 import shutil
 import sys
@@ -103,7 +103,7 @@ def _keep_journal(catalog: "Catalog") -> None:
 
 
 def _command(target: Target, *, allow_writes: bool) -> list[str]:
-    """Return the command that serves the same catalog, found wherever it is started."""
+    """Return a command line that serves the same catalog, and works from any directory."""
     own = shutil.which("catalog")
     command = [own] if own else [sys.executable, "-m", "explorer.cli"]
     command.append("mcp")

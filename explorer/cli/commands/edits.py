@@ -176,8 +176,8 @@ def move(
 
 
 def _governed(catalog: "Catalog", urn: str, what: "Literal['name', 'parent']") -> "GlossarySession":
-    """Return the session of an entity. Raises `InvalidInput` if it has no such thing to change, and
-    `NotFound` if it does not exist."""
+    """Return the session that edits the name or parent (`what`) of an entity. Raises `InvalidInput`
+    if entities of its type have none, and `NotFound` if it does not exist."""
     from explorer.client.editable import edit_target
     from explorer.metadata.urn import Urn
     from explorer.sessions.glossary import GlossarySession
@@ -199,8 +199,8 @@ def _move_change(parent: str | None) -> "Change":
 def _suggest_parents(
     catalog: "Catalog", kind: str, parent: str | None
 ) -> "AbstractContextManager[None]":
-    """Return a context in which a parent that is not in the catalog is told with similar ones;
-    `kind` is the entity type of what it is to be the parent of."""
+    """Return a context in which the error for a parent that is not in the catalog names similar
+    ones. `kind` is the type of the entity that is to be put below the parent."""
     from explorer.cli.edits import suggest_labels
     from explorer.client.editable import PARENTS
 

@@ -380,8 +380,8 @@ _SCHEMA_ASPECT = "schemaMetadata"
 
 
 def _split_column(text: str) -> tuple[str, str]:
-    """Return the URN of the dataset and the field path in the URN of a column; any other URN and no
-    path."""
+    """Split the URN of a column into the URN of its dataset and the field path; for another URN the
+    path is empty."""
     from explorer.metadata.urn import Urn
 
     urn = Urn.parse(text)
@@ -494,8 +494,8 @@ def profile_stats(
 
 
 def _read_profiles(catalog: "Catalog", urn: str, period: Period, *, newest: bool) -> "Timeseries":
-    """Return the profiles of a period, oldest first, or only the latest profile; if that has no
-    columns, or is not of the whole table, all profiles. Makes one request, or two.
+    """Return the profiles of a period, oldest first, or, with `newest`, only the latest profile,
+    unless it has no columns or covers only a part of the table. Makes one request, or two.
 
     Raises `InvalidInput` if the entity is not a dataset.
     """

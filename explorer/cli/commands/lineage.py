@@ -194,7 +194,7 @@ def _read_impact(
     catalog: "Catalog", urn: str, column: str | None, *, filter: "Filter", with_usage: bool
 ) -> "ImpactView":
     """Return the affected entities that match the filter. Raises `NotFound` if there is no such
-    entity, and whatever `find_impact` raises."""
+    entity, and the errors of `find_impact`."""
     from explorer.sessions.lineage import read_existing, read_impact, require_entity
 
     reading = read_impact(catalog.core, urn, column, filter=filter, with_usage=with_usage)
@@ -209,7 +209,7 @@ def read_schema_changes(
 ) -> "SchemaChangesView":
     """Return the schema changes in commits of the current repository, with their impact.
 
-    Raises whatever `explorer.sources.schema_changes.read_changes` raises.
+    Raises the errors of `explorer.sources.schema_changes.read_changes`.
     """
     from explorer.sources.schema_changes import NamedDatasets, read_changes
     from explorer.views.lineage import ChangeImpact, SchemaChangesView

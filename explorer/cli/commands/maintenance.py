@@ -1,6 +1,5 @@
 """`catalog load`, `export`, `backup`, `check`, `reindex`, `compact`, `migrate` and `sample`: the
-commands for the content of a catalog as a whole.
-"""
+commands for a catalog as a whole."""
 
 import asyncio
 import os
@@ -133,8 +132,8 @@ async def _proposals(
 
 @contextmanager
 def _open_output(name: str) -> Iterator[IO[bytes]]:
-    """Open standard output for `-`, a device or a pipe as it is, else a file that is moved to its
-    name when it is complete.
+    """Open standard output for `-`, or a device, pipe or file. A file is written under a temporary
+    name, and renamed when it is complete.
 
     Raises `InvalidInput` if the file cannot be written.
     """

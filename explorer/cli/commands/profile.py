@@ -589,10 +589,10 @@ def login(url: str | None, name: str | None, *, token_stdin: bool, in_file: bool
 
 
 def _profile_to_sign_in(url: str | None, name: str | None) -> "tuple[str, ConnectionProfile]":
-    """Return the name and the profile that is to hold a sign-in: one that is there, or a new one.
+    """Return the name and the profile to store a sign-in in, either existing or new.
 
-    Raises `InvalidInput` for a catalog of this machine, which asks for no token, and for a name
-    that is taken by another server.
+    Raises `InvalidInput` for a catalog on this machine, which needs no token, and for a name that
+    belongs to another server.
     """
     from urllib.parse import urlsplit
 

@@ -614,7 +614,7 @@ def review(
 
 
 def _changeset(catalog: "Catalog", text: str) -> "StagedChangeset":
-    """Return the changeset of a file, or the one on the server with this URN or ID."""
+    """Return the changeset in a file, or the one on the server with this URN or ID."""
     from explorer.errors import InvalidInput
     from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import StagedChangeset

@@ -1,5 +1,5 @@
-"""`catalog serve`, and `catalog token` and `catalog audit` for who may use what is served and who
-did."""
+"""`catalog serve`, `catalog token`, which manages access to the server, and `catalog audit`, which
+shows who used it."""
 
 import shlex
 import sys
@@ -59,7 +59,7 @@ _ROLES: "Final[tuple[Role, ...]]" = ("reader", "proposer", "editor", "admin")
 
 
 class _Expiry(click.ParamType[datetime | None]):
-    """When a token ends: `30d` from now, a date (its end, UTC), a moment, or never."""
+    """The end of a token: `30d` from now, a date (until its end, UTC), a time, or never."""
 
     name = "30d|DATE|never"
 
@@ -117,7 +117,7 @@ def _check_store(
 
 
 def _token_store_options(command: "Callable[..., None]") -> "Callable[..., None]":
-    """Return the options that say where tokens are kept."""
+    """Add the options that say where tokens are stored."""
     store = _store_option("The database of the catalog, which holds the tokens of all its servers.")
     return kept_in(store(token_file(command)))
 
@@ -126,7 +126,8 @@ def _token_store_options(command: "Callable[..., None]") -> "Callable[..., None]
 def _token_store(
     data_dir: Path | None, store: str | None, token_file: Path | None
 ) -> "Iterator[TokenStore]":
-    """Where the tokens are: in the file that was named, else in a database, else in a directory."""
+    """Open the store of the tokens: the given file, else the database, else the file in the data
+    directory."""
     from explorer import config
     from explorer.server.authentication import TOKENS_FILE, TokenFile
 
@@ -277,7 +278,7 @@ catalog that this machine's programs start by themselves keeps no audit log.
 
 
 class _Since(click.ParamType[datetime]):
-    """The beginning of a time: so long ago, or a day, UTC."""
+    """The beginning of a period: a duration before now, or a day in UTC."""
 
     name = "24h|DATE"
 
@@ -353,8 +354,9 @@ def audit(
 
 
 def _describe_missing_record(directory: Path, store: str | None, *, is_given: bool) -> str:
-    """Return that an audit log has no such record; and if it is that of the local catalog, because
-    none was given, while a server is used, where the server's is."""
+    """Return a sentence which says that the audit log has no such record. If the log of the local
+    catalog was read by default although a server is in use, it also says where the server's log
+    is."""
     from explorer import config
 
     if store is not None:
@@ -414,7 +416,7 @@ def _until(millis: int | None) -> str:
 
 
 def _minute(millis: int | None) -> str:
-    """Return a time for people, short enough for a line with others."""
+    """Return a time for people, to the minute, short enough to share a line with other values."""
     return (
         _FOREVER if millis is None else _time(millis)[: len("2030-01-31T12:00")].replace("T", " ")
     )
@@ -426,11 +428,11 @@ def _time(millis: int) -> str:
 
 
 def _systemd_unit(context: click.Context) -> str:
-    """Return a unit that serves as this call of the command would, from a directory of its own
-    where none was named. Every option is written out, also those of the environment; files and
-    directories by their whole path.
+    """Return a systemd unit that serves the catalog with the options of this call, from a data
+    directory of its own if none was given. Every option is written out, including those set by
+    environment variables; files and directories are written as absolute paths.
 
-    systemd makes a data directory below /var/lib, and a user for it. A directory elsewhere is
+    systemd creates a data directory below /var/lib, and a user for it. A directory elsewhere is
     served by its owner. Raises `click.BadParameter` if there is no such directory.
     """
     words = [sys.executable, "-m", "explorer.cli", "serve"]
@@ -466,7 +468,7 @@ def _systemd_unit(context: click.Context) -> str:
 
 
 def _unit_rights(data_dir: Path) -> list[str]:
-    """Return the lines of a unit by which the service may write its data directory."""
+    """Return the lines of a unit that let the service write to its data directory."""
     if data_dir.is_relative_to(_STATE) and data_dir != _STATE:
         directory = _quote_for_systemd(str(data_dir.relative_to(_STATE)))
         return ["DynamicUser=yes", f"StateDirectory={directory}"]
@@ -487,7 +489,7 @@ def _absolute(value: object) -> str:
 
 
 def _quote_for_systemd(word: str) -> str:
-    """Return a word as systemd reads it back."""
+    """Return a word quoted so that systemd reads it unchanged."""
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"' if not word or any(char in word for char in " '\"\\\t;") else escaped
 
@@ -539,7 +541,7 @@ Every option may also stand in the environment, as the name in brackets.
 
 
 class _KeepCount(click.ParamType[int | None]):
-    """How many of something are kept: a number from `least` to `most`, or all."""
+    """The number of items to keep, from `least` to `most`, or all."""
 
     def __init__(self, name: str, least: int, most: int) -> None:
         self.name = name
@@ -564,7 +566,7 @@ class _KeepCount(click.ParamType[int | None]):
 
 
 class _Rate(click.ParamType[int]):
-    """A number of requests in a minute or a second; the number in a minute."""
+    """A rate of requests per minute or second, converted to requests per minute."""
 
     name = "N/min"
 
@@ -896,7 +898,8 @@ def meaning(state: Literal["on", "off"] | None, data_dir: Path | None) -> None:
 
 
 def _roles(texts: tuple[str, ...]) -> "dict[str, Role]":
-    """Return the roles that values of a claim stand for; raises a usage error."""
+    """Return the roles assigned to values of a claim, from texts of options. Raises a usage error
+    for an invalid text."""
     roles_by_value: dict[str, Role] = {}
     for text in texts:
         value, _, name = text.rpartition("=")

@@ -1,4 +1,4 @@
-"""`catalog add` and `catalog sources`: your own data in the catalog."""
+"""`catalog add` and `catalog sources`: load metadata of your own data into the catalog."""
 
 import sys
 from contextlib import contextmanager
@@ -477,13 +477,13 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
 
 
 def _is_interactive() -> bool:
-    """Return whether somebody at a terminal can answer."""
+    """Return whether questions can be asked, because input comes from a terminal."""
     return bool(sys.stdin and sys.stdin.isatty() and sys.stderr.isatty())
 
 
 class _Sources:
-    """The session of the sources of a catalog, whose steps have a bar each, and which asks a
-    terminal."""
+    """A session with the sources of a catalog. It shows a progress bar for each step, and asks
+    questions on the terminal."""
 
     def __init__(self, catalog: "Catalog") -> None:
         from explorer.sessions.sources import CallerRunner, SourceSession
@@ -493,14 +493,14 @@ class _Sources:
         self.session = SourceSession(catalog.core, self._runner)
 
     def do(self, doing: "Coroutine[Any, Any, _T]") -> "_T":
-        """Return what an action of the session returns."""
+        """Run an action of the session and return its result."""
         with _bars() as progress:
             self.session.progress = progress
             return self._runner.wait(doing)
 
     def plan(self, password: str | None = None, *, dry_run: bool) -> "RunPlan":
-        """Return what a run of the open source would change; a password that the source refuses or
-        misses is asked for."""
+        """Return what a run of the open source would change. If a password is missing or refused,
+        asks for it."""
         from explorer.cli.output import line_text, note
         from explorer.sources.source import WrongPassword
 
@@ -516,7 +516,8 @@ class _Sources:
             return self.do(self.session.plan(password, dry_run=dry_run))
 
     def write(self, plan: "RunPlan", *, accept_removals: bool, yes: bool) -> "RunOutcome":
-        """Write a plan; a terminal is asked whether as much is to be hidden as it says."""
+        """Write a plan. If it hides most datasets of the source, asks for confirmation unless
+        `accept_removals` or `yes` is set."""
         from explorer.cli.output import confirm, note
         from explorer.views.sources import removals_question
 
@@ -530,8 +531,7 @@ class _Sources:
 
 
 def _ask_password(source: "Source") -> str | None:
-    """Return the password that is to be kept, which a terminal is asked for; `None` if it is
-    known."""
+    """Return the password to store, asked for on the terminal; `None` if it is known already."""
     from explorer.cli.output import line_text, note
     from explorer.sources.database import PASSWORD_VARIABLE
 
@@ -549,8 +549,8 @@ def _ask_password(source: "Source") -> str | None:
 
 @contextmanager
 def _bars() -> "Iterator[Progress]":
-    """A bar for each step on standard error, where that is a terminal, gone when it is done; what
-    is given is told what is done, how many of it, and of how many."""
+    """Show a progress bar for each step on standard error, if that is a terminal, until the block
+    ends. Yields a function to call with the step, the number of items done, and the total."""
     from explorer.cli.output import progress_bars
 
     with progress_bars() as bars:
