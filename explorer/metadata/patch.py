@@ -468,7 +468,9 @@ class _Keyed:
         ]
 
     def _complete_elements(self, step: str, value: Any) -> list[Any]:
-        """Return the elements that a value represents, each completed with the keys in the path."""
+        """Return the elements that a patch at `step` adds, given as one element, a list, or objects
+        nested by key. Key fields that an element lacks are filled in from the path. Raises
+        `Misplaced` if an element is not an object, or its keys differ from those in the path."""
         key_steps = (*self._key_prefix, step)
         key_values = _key_values(value, self._keys) if value else ()
         if self._last or key_values[: len(key_steps)] == key_steps:
@@ -657,7 +659,7 @@ def read_patch(value: Any) -> Patch:
 
 
 class Patcher:
-    """Applies patches to aspects of a registry."""
+    """Applies JSON patches to aspect values, using the record types in a registry."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

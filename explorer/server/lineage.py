@@ -484,13 +484,14 @@ _LIMITS = LineageLimits()
 
 @dataclass(frozen=True, slots=True)
 class LineageQuestion:
-    """A lineage query: everything upstream or downstream of `urn` within `limits`, filtered by
-    `filter`, as a page of `count` entries from `start` on.
+    """A lineage query: all entities upstream or downstream of `urn`, within `limits`, that match
+    `filter`. The answer is a page of `count` entities, beginning with number `start`.
 
-    Entities that are only referenced are left out unless `include_missing`, soft-deleted ones
-    unless `include_removed`; the walk continues through them. A column is treated like its dataset.
-    `candidates` requests the field of that name in `LineageResults`. `columns`, the form of the
-    result, applies if `urn` is a column's; paths always name the columns.
+    Entities that exist only as the target of a reference are left out unless `include_missing` is
+    set, soft-deleted ones unless `include_removed` is set; lineage is still followed through them.
+    For both, a column counts like its dataset. With `candidates`, `LineageResults.candidates` is
+    filled. `columns` selects the form of the results if `urn` is a column; paths always name the
+    columns.
     """
 
     urn: Urn

@@ -187,7 +187,9 @@ def _walk(path: tuple[str, ...], value: Any) -> Iterator[JsonNode]:
 
 
 def _page(parent: JsonNode, width: int) -> list[JsonNode]:
-    """Return the next rows below a row."""
+    """Return the next page of rows below `parent`: lines of a text, wrapped to the width, or
+    members of an object or list. If more follow, the last row says how many. Sets
+    `parent.rows_below`, so that the next call continues."""
     value, start, depth = parent.value, parent.rows_below, parent.depth + 1
     room = max(width - 2 * depth - 6, 12)
     rows: list[JsonNode] = []
