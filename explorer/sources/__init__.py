@@ -1,1 +1,1 @@
-"""Where metadata comes from: databases, files and dbt projects, read into proposals."""
+"""Sources of metadata: readers of databases, files and dbt projects, which return proposals."""

@@ -1,7 +1,7 @@
-"""ColumnTrace the result columns of a parsed query to columns of tables, one by one.
+"""Trace each result column of a parsed query to the columns of tables that it is computed from.
 
-A part that is not understood, such as a table that is not known or a function that returns a table,
-affects only the columns that are made from it: each of these has the reason.
+A part that is not understood, such as an unknown table or a function that returns a table, affects
+only the columns that depend on it: their traces contain the reason.
 """
 
 import re
@@ -51,10 +51,12 @@ _MOST_STEPS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class ColumnTrace:
-    """What a value is made from: columns of tables, and the reasons why more may be missing.
+    """The trace of a value: the columns of tables that it is computed from, and the reasons why
+    some may be missing.
 
-    `row` has the fields of a struct or of a whole row. `columns` are the columns of tables that the
-    value is, whose fields may be known: one, or one of each table that a name with `*` stands for.
+    `row` has the fields of a struct or of a whole row. `columns` is set if the value is a column of
+    a table, whose fields may be known: that column, or one for each table that a name with `*`
+    matches.
     """
 
     sources: frozenset[SourceColumn] = frozenset()
@@ -82,8 +84,8 @@ def _merge(traces: Iterable[ColumnTrace]) -> ColumnTrace:
 
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
-    """A column of a query. One that is `open` stands for any number of columns whose names are not
-    known."""
+    """A result column of a query. If `is_open` is set, it represents any number of columns with
+    unknown names."""
 
     name: str
     trace: ColumnTrace
@@ -92,9 +94,9 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """The columns of a table, or of a part of a query. `path` and `written` are the names of a
-    table, as it is stored and as the query names it. `scalar` is an expression that WITH gives a
-    name, instead of a query."""
+    """The columns of a table, or of a part of a query. `path` is the name of the table as stored,
+    `written` its name as written in the query. `scalar` is set for a WITH that names an expression
+    instead of a query."""
 
     columns: tuple[ResultColumn, ...] = ()
     path: TablePath | None = None
@@ -103,11 +105,12 @@ class Relation:
 
     @property
     def open_columns(self) -> list[ResultColumn]:
-        """The columns that stand for others."""
+        """The columns that represent any number of unknown columns."""
         return [column for column in self.columns if column.is_open]
 
     def find(self, name: str) -> list[ResultColumn]:
-        """Return the columns of a name; one that matches in case is preferred."""
+        """Return the columns with a name, compared without regard to case unless one matches
+        exactly."""
         folded = name.casefold()
         same = [
             column
@@ -117,7 +120,8 @@ class Relation:
         return [column for column in same if column.name == name] or same if same[1:] else same
 
     def rename(self, names: Sequence[str]) -> "Relation":
-        """Return the columns with other names, the first ones if there are fewer names."""
+        """Return a relation in which the columns have other names; if there are fewer names, only
+        the first columns are renamed."""
         columns = fit(self.columns, len(names)) if self.open_columns else list(self.columns)
         renamed_columns = [
             replace(column, name=name, is_open=False)
@@ -127,15 +131,16 @@ class Relation:
 
 
 def _open_column(reason: str | None, trace: ColumnTrace = _NOTHING) -> ResultColumn:
-    """Return a column that stands for any number of columns."""
+    """Return a column that represents any number of columns, with the reason why they are
+    unknown."""
     reasons = trace.reasons if reason is None else (*trace.reasons, reason)
     return ResultColumn("*", ColumnTrace(trace.sources, reasons), is_open=True)
 
 
 def fit(columns: Sequence[ResultColumn], width: int) -> list[ResultColumn]:
-    """Return columns in which those that are open are replaced, so that there are `width`. Columns
-    between two open ones are replaced too, since their positions are not known. Without an open
-    column they are returned as they are."""
+    """Replace open columns so that there are `width` columns. Columns between two open ones are
+    replaced too, since their positions are not known. Without an open column, the columns are
+    returned unchanged."""
     ats = [at for at, column in enumerate(columns) if column.is_open]
     if not ats or len(columns) - len(ats) > width:
         return list(columns)
@@ -149,11 +154,11 @@ def fit(columns: Sequence[ResultColumn], width: int) -> list[ResultColumn]:
 
 @dataclass(slots=True)
 class _Scope:
-    """What names in a SELECT may refer to.
+    """The things that names in a SELECT may refer to.
 
     `relations` are the tables of its FROM with the names by which columns are qualified, `merged`
-    the columns of USING, `aliases` the columns that SELECT has defined, which are only seen with
-    `sees_aliases`, and `outer` is the query around it.
+    the columns of USING, `aliases` the columns that SELECT has defined, which names may refer to
+    only if `sees_aliases` is set, and `outer` is the query around it.
     """
 
     ctes: Mapping[str, Relation]
@@ -166,7 +171,7 @@ class _Scope:
     is_natural: bool = False
 
     def find_relations(self, qualifier: Sequence[str]) -> list[Relation]:
-        """Return the relations that a qualifier of a column names."""
+        """Return the relations that the qualifier of a column refers to."""
         dotted = ".".join(qualifier).casefold()
         same = [relation for name, relation in self.relations if name.casefold() == dotted]
         return (
@@ -180,12 +185,13 @@ class _Scope:
         )
 
     def open_reasons(self) -> ColumnTrace:
-        """Return what a column may be made from that no relation is known to have."""
+        """Return the trace of a column that no relation is known to have: it may be one of their
+        open columns."""
         opens = [column for _, relation in self.relations for column in relation.open_columns]
         return _merge(column.trace for column in opens)
 
     def has_open(self) -> bool:
-        """Return whether a relation may have columns that are not known."""
+        """Return whether a relation may have unknown columns."""
         return any(relation.open_columns for _, relation in self.relations)
 
 
@@ -202,8 +208,9 @@ class ColumnTracer:
     """Traces queries of a dialect.
 
     `find_tables` returns the table that a query names, several for a name with `*`. `variables` are
-    names in lower case that are no columns unless a table has them. Tables that were read, names of
-    tables that were not found, and columns that occur anywhere are collected.
+    names in lower case that refer to a column only if a table has one with this name. While
+    tracing, the tables that were read, the names of tables that were not found, and all columns
+    that are used are collected.
     """
 
     dialect: str
@@ -256,7 +263,7 @@ class ColumnTracer:
     def _read_with(
         self, with_: Any, outer: _Scope | None, ctes: Mapping[str, Relation]
     ) -> dict[str, Relation]:
-        """Return the relations of a WITH together with those around it."""
+        """Return the relations that a WITH defines, together with those in `ctes`."""
         own = dict(ctes)
         is_recursive = bool(with_.args.get("recursive"))
         for cte in with_.expressions:
@@ -342,7 +349,7 @@ class ColumnTracer:
         return self._combine(relations)
 
     def _combine(self, relations: Sequence[Relation]) -> Relation:
-        """Return the columns of queries that are combined by position."""
+        """Return the columns of queries that are combined by position, such as those of a UNION."""
         widths = [len(relation.columns) for relation in relations if not relation.open_columns]
         if len(relations) == 1:
             return relations[0]
@@ -479,8 +486,8 @@ class ColumnTracer:
             scope.merged |= merged
 
     def _add_array_join(self, join: Any, scope: _Scope) -> None:
-        """Add the elements of the arrays that ClickHouse joins; without a name of its own an
-        element takes the place of its array."""
+        """Add the elements of the arrays in ClickHouse's ARRAY JOIN to a scope. An element without
+        an alias replaces its array."""
         columns = []
         for expression in (join.this, *(join.expressions or ())):
             trace = self._trace(expression.unalias(), scope)
@@ -494,7 +501,7 @@ class ColumnTracer:
         scope.relations.append(("", Relation(aliases)))
 
     def _add_source(self, source: Any, scope: _Scope) -> None:
-        """Add what stands in FROM or JOIN to the relations of a scope."""
+        """Add a source in FROM or JOIN to the relations of a scope."""
         from sqlglot import exp
 
         if isinstance(source, exp.Final | exp.TableSample) and isinstance(
@@ -614,8 +621,8 @@ class ColumnTracer:
     def _read_function(
         self, function: Any, alias: str, names: Sequence[str], scope: _Scope
     ) -> Relation:
-        """Return the columns of a function in FROM. Those of a function that only arranges its
-        arguments are made from these; of others they are not known."""
+        """Return the columns of a function in FROM. For a function that only rearranges its
+        arguments, they are traced to these; for other functions they are unknown."""
         from sqlglot import exp
 
         if isinstance(function, exp.Kwarg | exp.Paren | exp.Alias):
@@ -778,7 +785,7 @@ class ColumnTracer:
     def _read_returning(
         self, statement: Any, outer: _Scope | None, ctes: Mapping[str, Relation]
     ) -> Relation:
-        """Return what a statement that changes data in a WITH part returns."""
+        """Return the columns of the RETURNING clause of a data-changing statement in a WITH."""
         from sqlglot import exp
 
         scope = _Scope(ctes, outer)
@@ -799,7 +806,7 @@ class ColumnTracer:
         return Relation(tuple(columns))
 
     def _read_projection(self, expression: Any, at: int, scope: _Scope) -> Iterator[ResultColumn]:
-        """Yield the columns that an expression of SELECT gives."""
+        """Yield the columns that an expression in a SELECT list produces."""
         from sqlglot import exp
 
         plain = expression.unalias()
@@ -829,7 +836,7 @@ class ColumnTracer:
             yield ResultColumn(name or f"_col_{at}", self._trace(plain, scope))
 
     def _unnest_value(self, unnest: Any, alias: str, at: int, scope: _Scope) -> ResultColumn:
-        """Return the column of DuckDB's `unnest` in SELECT: it gives a row for each element of a
+        """Return the column of DuckDB's `unnest` in SELECT. It produces a row for each element of a
         list, but a column for each field of a struct, and types are not known here."""
         trace = self._trace(unnest.this, scope)
         if trace.row is not None or any(
@@ -873,7 +880,7 @@ class ColumnTracer:
             yield ResultColumn(name, trace, column.is_open)
 
     def _fields_of(self, trace: ColumnTrace) -> list[ResultColumn]:
-        """Return the columns that `.*` of a struct or row gives."""
+        """Return the columns that `.*` produces for a struct or row."""
         if trace.row is not None:
             for column in trace.row.columns:
                 self._note_use(column.trace)
@@ -895,7 +902,8 @@ class ColumnTracer:
     def _expand_star(
         self, star: Any, qualifier: list[str] | None, scope: _Scope, *, is_used: bool = True
     ) -> list[ResultColumn]:
-        """Return the columns that a `*` selects, from all relations or from that of a name."""
+        """Return the columns that a `*` selects, from all relations or from the one that the
+        qualifier names."""
         columns = self._all_columns(qualifier, scope)
         left_out = {
             node.name.casefold()
@@ -977,7 +985,7 @@ class ColumnTracer:
         ]
 
     def _trace(self, expression: Any, scope: _Scope) -> ColumnTrace:
-        """Return what an expression is made from."""
+        """Return the trace of an expression."""
         from sqlglot import exp
 
         while isinstance(expression, exp.Paren | exp.Alias):
@@ -997,7 +1005,8 @@ class ColumnTracer:
         return _merge(traces)
 
     def _trace_node(self, node: Any, scope: _Scope) -> ColumnTrace | None:
-        """Return what a node is made from, or `None` if that is what its parts are made from."""
+        """Return the trace of a node that needs special treatment, or `None` if its trace is that
+        of its parts."""
         from sqlglot import exp
 
         match node:
@@ -1086,8 +1095,8 @@ class ColumnTracer:
         return None
 
     def _trace_aggregate(self, node: Any, scope: _Scope) -> ColumnTrace:
-        """Return what the elements of an aggregate are made from; what orders them decides which
-        they are."""
+        """Return the trace of the elements of an aggregate, including the expressions that order
+        them, since these decide which elements it contains."""
         from sqlglot import exp
 
         order: list[Any] = []
@@ -1111,7 +1120,7 @@ class ColumnTracer:
         )
 
     def _trace_variables(self, node: Any, scope: _Scope) -> ColumnTrace:
-        """Return what a lambda or a list comprehension is made from, without its variables."""
+        """Return the trace of a lambda or a list comprehension, without its variables."""
         from sqlglot import exp
 
         inner = _Scope(scope.ctes, scope)
@@ -1136,7 +1145,7 @@ class ColumnTracer:
         return _merge([trace, *(self._trace(key, scope) for key in keys)])
 
     def _trace_number(self, number: str, qualifier: list[str] | None, scope: _Scope) -> ColumnTrace:
-        """Return what the column of a number is made from, as in `$1` of Snowflake."""
+        """Return the trace of a column given by its number, such as `$1` in Snowflake."""
         columns = self._all_columns(qualifier, scope)
         at = int(number) - 1 if number.isdigit() else len(columns)
         opens = [column.trace for column in columns[: at + 1] if column.is_open]
@@ -1182,7 +1191,7 @@ class ColumnTracer:
         return _merge([trace, *values]) if more else trace
 
     def _find_field(self, trace: ColumnTrace, name: str) -> ColumnTrace:
-        """Return what a field of a struct or row is made from."""
+        """Return the trace of a field of a struct or row."""
         if trace.row is not None:
             columns = trace.row.find(name)
             if len(columns) == 1:
@@ -1206,7 +1215,7 @@ class ColumnTracer:
         return field_trace
 
     def _find_in(self, scope: _Scope, name: str) -> ColumnTrace | None:
-        """Return what a column of a scope's own relations is made from, `None` if none has it."""
+        """Return the trace of a column of a scope's own relations, or `None` if none has it."""
         folded = name.casefold()
         if folded in scope.merged:
             return scope.merged[folded]
@@ -1239,7 +1248,7 @@ class ColumnTracer:
         return ColumnTrace(reasons=(f"none of {names} has a column '{name}'",))
 
     def _resolve(self, parts: list[str], scope: _Scope) -> ColumnTrace:
-        """Return what a name is made from: a column, a field of one, or a whole row."""
+        """Return the trace of a name: of a column, a field of one, or a whole row."""
         around: _Scope | None = scope
         trace: ColumnTrace | None
         while around is not None:
@@ -1280,8 +1289,8 @@ class ColumnTracer:
     def _resolve_member(
         self, relations: Sequence[Relation], parts: Sequence[str], length: int, scope: _Scope
     ) -> ColumnTrace | None:
-        """Return what a column of a named relation is made from, `None` if the name may also be
-        that of a struct."""
+        """Return the trace of a column of a relation given by its name, or `None` if the name may
+        also be that of a struct."""
         name, *fields = parts[length:]
         columns = [column for relation in relations for column in relation.find(name)]
         if len(columns) == 1:
@@ -1302,7 +1311,8 @@ class ColumnTracer:
 
 
 def _trace_row(relation: Relation) -> ColumnTrace:
-    """Return what a whole row, or a struct of these fields, is made from."""
+    """Return the trace of a whole row, or of a struct with the columns of a relation as its
+    fields."""
     trace = _merge(column.trace for column in relation.columns)
     return ColumnTrace(trace.sources, trace.reasons, row=relation)
 
@@ -1327,7 +1337,8 @@ def _traces(relation: Relation) -> list[tuple[frozenset[SourceColumn], frozenset
 
 
 def _branches(query: Any) -> list[Any]:
-    """Return the queries that a UNION combines, without recursion into its left side."""
+    """Return the queries that a UNION combines, without recursion into its left side (it may be
+    nested deeply)."""
     from sqlglot import exp
 
     branches = []

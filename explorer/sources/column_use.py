@@ -1,5 +1,4 @@
-"""Determine which columns tables must have for a query to be valid, for tables of which not all
-columns are known."""
+"""Determine which columns a query requires of tables whose columns are not all known."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
@@ -17,9 +16,9 @@ class ColumnUse:
     """The columns that a query uses of tables.
 
     `find` returns the table that a query names, `columns` the known columns of a table in lower
-    case, and `is_open` whether it may have more. `used` has these further columns by table, as they
-    are first written. `selected` are the tables of which the query has all columns, or joins all
-    with others by position.
+    case, and `is_open` whether it may have more. `used` has these further columns by table, in the
+    case in which they first occur. `selected` are the tables whose columns the query selects all,
+    with `*`, or combines with others by position.
     """
 
     find: Callable[[Path], Path | None]

@@ -1,7 +1,8 @@
-"""Configured sources and their runs, stored in the catalog as DataHub's entities for them.
+"""Configured sources and their runs, stored in the catalog as DataHub's entities for ingestion
+sources and runs.
 
-`dataHubIngestionSource` holds the location of a source, as a recipe without secrets, and the URNs
-of its last run, from which the next run determines what has disappeared. Each run is a
+`dataHubIngestionSource` contains the location of a source, as a recipe without secrets, and the
+URNs of its last run, from which the next run determines what has disappeared. Each run is a
 `dataHubExecutionRequest` with its result, its counts, and the drift: how the tables changed since
 the run before. Descriptions of columns that were probably renamed can be carried over.
 """
@@ -70,9 +71,9 @@ def name_from(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class SeenEntity:
     """What a run wrote for an entity: its aspects, a checksum of its measured values, and in
-    `given` its labels, such as owners and tags, each prefixed by its aspect. `own` has those that
-    the entity has only because of this source; a label that people gave before, or took off and
-    gave again, is not one of them."""
+    `given` its labels, such as owners and tags, each prefixed by its aspect. `own` has the labels
+    that the entity has only because of this source, without labels that people added before, or
+    removed and added again."""
 
     aspects: tuple[str, ...] = ()
     measured: int | None = None
@@ -83,7 +84,7 @@ class SeenEntity:
 @dataclass(frozen=True, slots=True)
 class SeenState:
     """The entities of a source's last run by URN, and those of earlier runs that have disappeared
-    since. An entity in both was being hidden when a run or removal was interrupted."""
+    since. An entity is in both if a run or removal was interrupted while hiding it."""
 
     seen: Mapping[str, SeenEntity] = field(default_factory=dict)
     gone: Mapping[str, SeenEntity] = field(default_factory=dict)
@@ -153,8 +154,8 @@ class SeenState:
 @dataclass(frozen=True, slots=True)
 class ConfiguredSource:
     """A source that was added to the catalog. `is_own` is false for sources of DataHub's own
-    ingestion, which can be listed but not run from here. One that `is_supplement` only adds to
-    entities of other sources."""
+    ingestion, which can be listed but not run from here. If `is_supplement` is set, the source only
+    adds to entities of other sources."""
 
     name: str
     kind: str
@@ -268,8 +269,8 @@ def find_source(catalog: Catalog, name: str) -> ConfiguredSource | None:
 def merge_options(
     catalog: Catalog, name: str, source: Source, options: SourceOptions, option_names: Iterable[str]
 ) -> SourceOptions:
-    """Return the options of a source that is added: those in `option_names` as in `options`, the
-    others as the source was added with, if it was. One request."""
+    """Return the options of a source that is added or added again: those named in `option_names`
+    from `options`, the others as stored, if the source exists. One request."""
     before = find_source(catalog, name)
     if before is None or not before.is_own or before.location != source.location:
         return options
@@ -277,8 +278,8 @@ def merge_options(
 
 
 def find_differences(merged: SourceOptions, options: SourceOptions) -> tuple[str, ...]:
-    """Return the names, as in `OPTIONS`, of what differs between the options of a source that is
-    added again and those that its caller gave."""
+    """Return the names, as in `OPTIONS`, of the options in which `merged`, of a source that is
+    added again, differs from the given `options`."""
     return tuple(
         name
         for name, attribute in OPTIONS.items()
@@ -414,7 +415,8 @@ def run_urns(catalog: Catalog, source: ConfiguredSource) -> list[Urn]:
 def find_shared_urns(
     sources: Iterable[ConfiguredSource], name: str, urns: Iterable[str]
 ) -> dict[str, str]:
-    """Return the URNs that other sources also provide, each with the name of one such source."""
+    """Return those of the URNs that sources other than `name` also provide, each with the name of
+    one such source."""
     own_urns = set(urns)
     return {
         urn: source.name
@@ -425,7 +427,7 @@ def find_shared_urns(
 
 
 def find_labels(sources: Iterable[ConfiguredSource], name: str) -> dict[str, frozenset[str]]:
-    """Return the labels that entities have because of other sources, by URN."""
+    """Return the labels that entities have because of sources other than `name`, by URN."""
     labels: dict[str, frozenset[str]] = {}
     for source in sources:
         if source.is_own and source.name != name:
@@ -476,8 +478,8 @@ def _match_renames(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, 
 @dataclass(frozen=True, slots=True)
 class CarriedText:
     """The edited description of a column that was probably renamed. `new_text` is the new column's
-    own description, which is kept. The edited one `is_shown` at the new column if only the type or
-    case of the column changed."""
+    own description, which is kept. `is_shown` is set if the edited description is shown at the new
+    column already, because only the type or case changed."""
 
     urn: Urn
     column: str
@@ -515,9 +517,9 @@ def find_texts(catalog: Catalog, changes: Iterable[DriftEntry]) -> list[CarriedT
 
 
 def take_texts(catalog: Catalog, texts: Iterable[CarriedText]) -> list[CarriedText]:
-    """Copy descriptions from old columns to new ones, as one save, and return those copied; what is
-    shown at the new column already is moved. A new column that has a description by now keeps it.
-    Up to four requests each."""
+    """Copy descriptions from old columns to new ones, as one save, and return the copied ones.
+    Descriptions that are already shown at the new column are moved instead. A new column that has
+    been described meanwhile keeps its description. Up to four requests each."""
     copied = []
     with one_save():
         for text in texts:

@@ -146,8 +146,8 @@ class Database(Source):
     """A source that reads the tables and views of a database.
 
     `location` is an SQLAlchemy URL, in which `${NAME}` stands for an environment variable. A
-    password in it is used but not shown. `password` is one that was asked for; `file` is the SQLite
-    file. A given `engine` is used as it is and not disposed of.
+    password in it is used but not shown. `password` was entered at a prompt; `file` is the path of
+    an SQLite file. A given `engine` is used as it is and not disposed of.
     """
 
     def __init__(
@@ -340,8 +340,8 @@ class Database(Source):
         return engine
 
     def _other_driver(self, package: str) -> str:
-        """Return advice to name the recommended driver in the URL; empty if the URL names it or it
-        is SQLAlchemy's default."""
+        """Return advice to use the recommended driver by naming it in the URL; empty if the URL
+        does so, or if that driver is SQLAlchemy's default."""
         scheme = {"psycopg[binary]": "postgresql+psycopg", "pymysql": "mysql+pymysql"}.get(package)
         default = self._sqlalchemy.make_url(f"{self._dialect}://").get_dialect()
         if scheme is None or self._url.drivername == scheme or default.driver in scheme:
@@ -417,9 +417,9 @@ def _reason(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Storage:
-    """Where the rows of a table are kept: in partitions, by `keys`, or on another server. A
-    partition `is_partition` of a table in the schema `root`. The numbers of rows and bytes are
-    those of all partitions."""
+    """How the rows of a table are stored: in partitions, by the partition `keys`, or on another
+    server. `is_partition` is set for a partition of a table in the schema `root`. The numbers of
+    rows and bytes include all partitions."""
 
     is_partition: bool
     root: str | None
@@ -692,7 +692,7 @@ class _Reader:
         }
 
     def _storage(self) -> dict[tuple[str, str], _Storage]:
-        """Return where tables are kept that are partitioned, partitions or foreign, by schema and
+        """Return the storage of tables that are partitioned, partitions or foreign, by schema and
         name."""
         query = _PARTITIONED.get(self.dialect)
         if query is None:
@@ -833,8 +833,8 @@ class _Details:
         return tuple((self._primary.get(name) or {}).get("constrained_columns") or ())
 
     def properties(self, name: str) -> dict[str, str]:
-        """Return the conditions on a table's rows, what generated columns are computed from, and
-        the values of its columns' enums."""
+        """Return properties of a table: the conditions on its rows, the expressions of generated
+        columns, and the values of its columns' enums."""
         from sqlalchemy import Enum
 
         properties = {
@@ -854,7 +854,7 @@ class _Details:
         return properties
 
     def foreign_keys(self, name: str, path: tuple[str, ...]) -> Iterator[ForeignKeyDefinition]:
-        """Yield the foreign keys of a table; `path` is that of its container."""
+        """Yield the foreign keys of a table; `path` is the path of its container."""
         for key in self._foreign.get(name) or ():
             columns = tuple(key["constrained_columns"])
             referred_columns = tuple(key["referred_columns"])
@@ -867,7 +867,7 @@ class _Details:
 
 
 def _cut_expression(text: str) -> str:
-    """Return an expression up to the parenthesis that ends it: of SQLite, SQLAlchemy returns the
+    """Return an expression up to the parenthesis that ends it: for SQLite, SQLAlchemy returns the
     rest of the line as well."""
     depth = 0
     for at, character in enumerate(text):

@@ -107,7 +107,7 @@ class DataHubRecipe(Source):
 
     @classmethod
     def find(cls, file: Location, folder: Path) -> LocalSource | None:
-        """Offer files that are named as recipes are."""
+        """Return the file as a source to offer if it is named like a recipe."""
         del folder
         is_recipe = file.text.endswith((".dhub.yml", ".dhub.yaml"))
         return LocalSource(file.text, "a recipe of DataHub") if is_recipe else None

@@ -134,11 +134,11 @@ _TYPES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DbtArtifacts(Source):
-    """A source of what a dbt project defines: models, sources, seeds and snapshots with their
+    """A source of the definitions in a dbt project: models, sources, seeds and snapshots with their
     tests, semantic models, exposures and metrics.
 
-    `root` is the folder of the project. Of artifacts without a project, it is their folder,
-    `manifest` the path of the manifest, and `name` the project's name in it.
+    `root` is the folder of the project. For artifacts without a project, it is the folder that they
+    are in, `manifest` is the path of the manifest, and `name` the name of its project.
     """
 
     root: Path
@@ -150,8 +150,8 @@ class DbtArtifacts(Source):
     @classmethod
     def open(cls, location: Location, options: SourceOptions, password: str | None) -> Self | None:
         """Return the source of a project's folder, of a manifest, or of a folder with the manifest
-        of one project. Raises `InvalidInput` for a folder with those of several, and as
-        `of_manifest` does."""
+        of one project. Raises `InvalidInput` for a folder with the manifests of several projects,
+        and the errors of `of_manifest`."""
         del password
         if location.file is not None:
             return cls.of_manifest(location.file, options)
@@ -177,17 +177,17 @@ class DbtArtifacts(Source):
 
     @classmethod
     def find(cls, file: Location, folder: Path) -> LocalSource | None:
-        """Offer the folders of projects."""
+        """Return the folder of a project as a source to offer."""
         del folder
         is_project = file.path is not None and file.path.name == "dbt_project.yml"
         return LocalSource(str(Path(file.text).parent), "a dbt project") if is_project else None
 
     @classmethod
     def of_manifest(cls, path: Path, options: SourceOptions) -> Self | None:
-        """Return the source of a `manifest.json` or `…_manifest.json`, which is read, or `None` if
-        it was not written by dbt. The manifest in a project's target folder stands for the
-        project. Raises `InvalidFile` if dbt's manifest is damaged, and `StorageFault` if the file
-        cannot be read."""
+        """Return the source of a `manifest.json` or `…_manifest.json`, whose content is read, or
+        `None` if it was not written by dbt. For the manifest in a project's target folder, the
+        source is the project. Raises `InvalidFile` if dbt's manifest is damaged, and `StorageFault`
+        if the file cannot be read."""
         if _MANIFEST.fullmatch(path.name) is None or not path.is_file():
             return None
         folders = path.resolve().parents[:2]
@@ -226,9 +226,9 @@ class DbtArtifacts(Source):
         return self._read(progress, None)
 
     def read_for(self, catalog: "Catalog", progress: Progress) -> Inventory:
-        """Return what `read` returns, completed with what the catalog has: the columns of the
-        tables in the warehouse, and those of models that dbt did not compile this time, with their
-        lineage. One request per 150 of these tables and models."""
+        """Return what `read` returns, completed from the catalog: with the columns of the tables in
+        the warehouse, and with the columns and lineage of models that dbt did not compile this
+        time. One request per 150 of these tables and models."""
         return self._read(progress, catalog)
 
     def _read(self, progress: Progress, catalog: "Catalog | None") -> Inventory:
@@ -280,8 +280,8 @@ def _schema_of(artifact: Mapping[str, Any]) -> str | None:
 
 
 def _project_name(manifest: Mapping[str, Any], path: Path) -> str:
-    """Return the name of the project that a manifest is of: that in its metadata, else the package
-    of most nodes, else the prefix of the file or its folder."""
+    """Return the name of the project of a manifest: the name in its metadata, else the package of
+    most nodes, else the prefix of the file or its folder."""
     if name := read_text(read_mapping(manifest, "metadata").get("project_name")):
         return name
     nodes = read_mapping(manifest, "nodes").values()
@@ -308,8 +308,8 @@ def _is_enabled(value: Mapping[str, Any]) -> bool:
 
 
 def _semantic_model(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a semantic model in the form of other nodes: its entities, dimensions and measures are
-    columns, the first of a name."""
+    """Return a semantic model in the form of other nodes: its columns are its entities, dimensions
+    and measures. Of several with the same name only the first is kept."""
     columns: dict[str, Any] = {}
     for kind, key in (("entities", "type"), ("dimensions", "type"), ("measures", "agg")):
         for mapping in _mappings(value.get(kind)):
@@ -373,7 +373,7 @@ class _Reader:
 
     def entries(self, part: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the enabled entries of a part of the manifest, by their ids. Entries whose id
-        cannot be part of a URN, or which are no objects, are listed as skipped."""
+        cannot be part of a URN, or which are not objects, are listed as skipped."""
         for key, value in sorted(read_mapping(self.artifacts["manifest"], part).items()):
             if not isinstance(value, dict):
                 self.skip(key, "it is not an object; run dbt again")
@@ -388,7 +388,7 @@ class _Reader:
         return str(read_mapping(self.artifacts["manifest"], "metadata").get("adapter_type") or "")
 
     def urn(self, node: DbtNode) -> Urn:
-        """Return the dataset of a node on the platform dbt."""
+        """Return the dataset that represents a node on the platform dbt."""
         return Urn.dataset("dbt", self._within_instance(*node.path), self.options.env)
 
     def _within_instance(self, *names: str) -> str:
@@ -403,7 +403,7 @@ class _Reader:
         return Urn.dataset(platform, ".".join(node.relation), self.options.env)
 
     def skip(self, subject: str, reason: str) -> None:
-        """Add a part of the project to the skipped ones, with the reason."""
+        """List a part of the project as skipped, with the reason."""
         self.inventory.skipped.append(SkippedPart(subject, reason))
 
     def _lineages(self, nodes: Mapping[str, DbtNode]) -> dict[str, QueryLineage]:
@@ -465,8 +465,8 @@ class _Reader:
         return lineage
 
     def _can_read_sql(self, nodes: Mapping[str, DbtNode]) -> bool:
-        """Return whether the SQL of the project can be read; if its dialect is not known, that is
-        told. Raises `MissingExtra` without sqlglot, if there is any SQL."""
+        """Return whether the SQL of the project can be read; if its dialect is not known, adds that
+        to the inventory. Raises `MissingExtra` if there is SQL, but no sqlglot."""
         if not self.dialect or not any(node.is_query for node in nodes.values()):
             return False
         try:
@@ -477,8 +477,8 @@ class _Reader:
         return True
 
     def _find_sql(self, nodes: Mapping[str, DbtNode]) -> None:
-        """Find the SQL of models that `manifest.json` does not have compiled, which dbt leaves out
-        unless a command compiles the model: in the folder of compiled SQL, or by rendering its
+        """Find the SQL of models that is not compiled in `manifest.json`, because dbt only compiles
+        the models that a command needs: in the folder of compiled SQL, or by rendering the
         template."""
         queries = [node for node in nodes.values() if node.is_query]
         missing = [node for node in queries if node.sql is None]
@@ -505,7 +505,7 @@ class _Reader:
             )
 
     def _skip_uncompiled(self, nodes: Mapping[str, DbtNode]) -> None:
-        """Tell which models have no SQL that can be read, and which of them keep their lineage."""
+        """Report the models without readable SQL, and which of them keep their lineage."""
         missing = [node for node in nodes.values() if node.is_query and node.sql is None]
         for node in missing:
             node.keeps_lineage = bool(stored_column_lineage(node))
@@ -526,9 +526,9 @@ class _Reader:
             )
 
     def _find_columns(self, nodes: Mapping[str, DbtNode]) -> None:
-        """Find the columns of nodes that `catalog.json` does not have: those in the header of a
-        seed, in the warehouse's table in the catalog, and in the catalog for a model that dbt did
-        not compile."""
+        """Find the columns of nodes that `catalog.json` lacks: in the header of a seed, in the
+        catalog's dataset for the warehouse table, or in the catalog's dataset for a model that dbt
+        did not compile."""
         unknown = [
             node for node in nodes.values() if not node.types and node.kind != SEMANTIC_MODEL
         ]
@@ -561,7 +561,7 @@ class _Reader:
                 }
 
     def _note_unknown_columns(self, nodes: Mapping[str, DbtNode]) -> None:
-        """Tell of which tables `catalog.json` does not have the columns."""
+        """Report the tables whose columns are not in `catalog.json`."""
         missing = [
             node
             for node in nodes.values()
@@ -638,8 +638,8 @@ class _Reader:
         self.inventory.proposals += (Proposal(urn, name, value) for name, value in aspects.items())
 
     def ownership(self, subject: str, names: Iterable[str]) -> dict[str, Any]:
-        """Return the aspect with the owners of these names, without an entry if there are none. A
-        name that cannot be that of a user is listed as skipped."""
+        """Return the ownership aspect for these names, or an empty mapping if there are none. A
+        name that is not a valid user name is listed as skipped."""
         owners: dict[str, None] = {}
         for name in names:
             urn = self.owner_names.urn(name)
@@ -925,8 +925,8 @@ class _Metrics:
         self.urns = {key: self._urn(name) for name, key in self.ids.items()}
 
     def _urn(self, name: str) -> Urn:
-        """Return the metric of a name; its path is the project, within the instance if that has
-        another name."""
+        """Return the URN of a metric. Its path is the project, below the platform instance if that
+        has another name."""
         metadata = read_mapping(self.reader.artifacts["manifest"], "metadata")
         project = read_text(metadata.get("project_name")) or self.reader.project
         above = self.reader.options.instance
@@ -986,8 +986,8 @@ class _Metrics:
         reader.inventory.count("metric")
 
     def _model_of(self, metric: Mapping[str, Any], measure: str) -> str | None:
-        """Return the id of the semantic model that has a measure: of those that the metric depends
-        on, else the first of the project."""
+        """Return the id of the semantic model that has a measure: one that the metric depends on,
+        else the first in the project."""
         for model in depends_on(metric):
             if (model, measure) in self.measures:
                 return model
@@ -1002,9 +1002,9 @@ class _Metrics:
         return f"{kind}({self.nodes[model].name}.{measure})" if kind else None
 
     def _expression(self, metric: Mapping[str, Any]) -> str | None:
-        """Return how a metric is computed, as far as the manifest says: the expression of its
-        author, the ratio of two others, or the aggregation of its measure. Filters and the window
-        are part of it."""
+        """Return how a metric is computed, as far as the manifest says: the written expression, the
+        ratio of two other metrics, or the aggregation of its measure; filters and the window are
+        included."""
         parameters = read_mapping(metric, "type_params")
         conditions = [*_filters(metric)]
         measures = _references(parameters, _MEASURES)
@@ -1042,8 +1042,8 @@ class _Metrics:
 def _references(
     parameters: Mapping[str, Any], paths: Iterable[Sequence[str]], *, unique: bool = True
 ) -> list[str]:
-    """Return the names of the metrics or measures at paths in the parameters of a metric: strings,
-    objects with a name, or lists of these."""
+    """Return the names of the metrics or measures at `paths` in the parameters of a metric. They
+    are given as strings, as objects with a name, or as lists of these."""
     names = list[str]()
     for *above, last in paths:
         references = read_mapping(parameters, *above).get(last)
@@ -1132,8 +1132,8 @@ def _title(kind: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """The last result of a test: its status, its time, the id of the dbt run, and the details that
-    dbt reported."""
+    """The last result of a test: its status, its time, the id of the dbt run, and the details
+    reported by dbt."""
 
     status: str
     at_millis: int
@@ -1182,7 +1182,7 @@ def _meta(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _further(value: Mapping[str, Any]) -> dict[str, str]:
-    """Return the entries of `meta` that are not owners or terms, as texts."""
+    """Return the entries of `meta` other than owners and terms, as texts."""
     return {
         key: entry if isinstance(entry, str) else _json(entry)
         for key, entry in _meta(value).items()
@@ -1216,7 +1216,7 @@ def _full_name(name: str, entity_type: str) -> str:
 
 
 def _profile(node: DbtNode) -> dict[str, int]:
-    """Return the number of rows and bytes in `catalog.json`, as far as it has them."""
+    """Return the numbers of rows and bytes of a table that `catalog.json` contains, if any."""
     statistics = node.catalog.get("stats") or {}
     statistics_by_name: dict[str, int] = {}
     for name, keys in _STATISTICS.items():

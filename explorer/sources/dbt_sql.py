@@ -1,5 +1,5 @@
-"""The models and other nodes of a dbt manifest: their SQL, also where dbt did not compile it, and
-what it tells of their columns."""
+"""The models and other nodes of a dbt manifest: their SQL, even if dbt did not compile it, and the
+columns that the SQL shows."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,18 +84,18 @@ class DbtNode:
 
     @property
     def upstreams(self) -> tuple[str, ...]:
-        """The ids of the nodes that it depends on."""
+        """The ids of the nodes that this node depends on."""
         return depends_on(self.value)
 
     @property
     def is_query(self) -> bool:
-        """Whether it is defined by a query in SQL."""
+        """Whether the node is defined by an SQL query."""
         is_sql = self.value.get("language") != "python"
         return self.kind in ("model", "snapshot") and is_sql
 
     @property
     def is_open(self) -> bool:
-        """Whether it may have more columns than are known."""
+        """Whether the node may have more columns than are known."""
         return not self.types and (self.is_partial or not self.inferred)
 
     def native_type(self, column: str) -> str:
@@ -122,8 +122,8 @@ class DbtNode:
 
     @property
     def columns(self) -> list[str]:
-        """The names of its columns: those in the warehouse or, if they are not known, those of its
-        SQL, followed by documented columns that are not among these."""
+        """The names of the node's columns: those in the warehouse or, if these are not known, those
+        of its SQL, followed by further documented columns."""
         if self.types:
             return list(self.types)
         inferred_keys = {name.casefold() for name in self.inferred}
@@ -146,15 +146,15 @@ def _path(value: Mapping[str, Any], name: Any) -> tuple[str, ...]:
 
 
 def list_names(names: Sequence[str], noun: str = "model") -> str:
-    """Return the number of some nodes, and the names of the first ten: `2 models (a, b)`."""
+    """Return the number of nodes, and the names of the first ten: `2 models (a, b)`."""
     nouns = noun if len(names) == 1 else f"{noun}s"
     more = f" and {len(names) - _MOST_LISTED:,} more" if len(names) > _MOST_LISTED else ""
     return f"{len(names):,} {nouns} ({', '.join(names[:_MOST_LISTED])}{more})"
 
 
 def read_below(folder: Path | None, name: Any) -> str | None:
-    """Return the text of a file below a folder; `None` if there is none, it cannot be read, or a
-    path in an artifact leads out of the folder."""
+    """Return the text of a file below a folder; `None` if there is none, if it cannot be read, or
+    if `name` leads out of the folder."""
     if folder is None or not isinstance(name, str):
         return None
     path = (folder / name.replace("\\", "/")).resolve()
@@ -167,8 +167,8 @@ def read_below(folder: Path | None, name: Any) -> str | None:
 
 
 def read_compiled(folder: Path | None, node: DbtNode) -> str | None:
-    """Return the SQL of a model in the folder of compiled SQL; `None` if there is none, or if it is
-    that of another version of the model."""
+    """Return the SQL of a model in the folder of compiled SQL; `None` if there is none, or if it
+    was compiled from another version of the model."""
     package, file = (str(node.value.get(key)) for key in ("package_name", "original_file_path"))
     name = str(node.value.get("path") or file).replace("\\", "/").rpartition("/")[2]
     if name != file.replace("\\", "/").rpartition("/")[2]:
@@ -179,8 +179,8 @@ def read_compiled(folder: Path | None, node: DbtNode) -> str | None:
 
 
 class ModelTemplates:
-    """Renders the templates of models. `macros` are those in the manifest, and `settings` those of
-    the project."""
+    """Renders the templates of models. `macros` are the macros in the manifest, `settings` the
+    settings of the project."""
 
     def __init__(
         self,
@@ -224,7 +224,8 @@ class ModelTemplates:
         return self._renderers[package]
 
     def _upstreams(self, name: str, **values: str) -> list[DbtNode]:
-        """Return the upstream nodes of a name, with these values in the manifest."""
+        """Return the upstream nodes with a name whose fields in the manifest have the given
+        values."""
         nodes = (self._nodes[key] for key in self._node.upstreams if key in self._nodes)
         return [
             node
@@ -282,8 +283,8 @@ class ModelQuery:
             self._sql = self._without_ephemerals()
 
     def read_lineage(self, width: int | None) -> QueryLineage:
-        """Return the lineage of the query, in which tables whose columns are not all known have
-        those that it uses."""
+        """Return the lineage of the query. Tables whose columns are not all known are assumed to
+        have the columns that it uses."""
         further_columns = self._find_used()
         for path, names in further_columns.items():
             self._tables.add(path, [*self._tables.columns(path), *names])
@@ -365,7 +366,7 @@ class ModelQuery:
 
     def _find_used(self) -> dict[TablePath, Iterable[str]]:
         """Return the columns that the query uses of tables whose columns are not all known, beyond
-        the known ones. A table of which it selects all columns has none."""
+        the known ones. A table whose columns it selects all, with `*`, has none."""
         nodes = (self._nodes[key] for key in self._node.upstreams if key in self._nodes)
         if not any(node.is_open for node in nodes):
             return {}
@@ -389,8 +390,8 @@ _COLUMN: Final = re.compile(r"""(?:[`"\[][^`"\]]+[`"\]]\.)?[`"\[][^`"\]]+[`"\]]"
 
 
 def compiled_logic(node: DbtNode) -> dict[str, str]:
-    """Return the entry of a view's properties with the SQL that dbt compiled, if it is known. That
-    which the catalog has counts as long as the model is unchanged."""
+    """Return the entry of `viewProperties` with the SQL compiled by dbt, or an empty mapping if it
+    is not known. If this manifest lacks it, the catalog's is used while the model is unchanged."""
     if node.is_compiled:
         return {"formattedViewLogic": node.sql or ""}
     stored = (node.stored.raw("viewProperties") if node.stored else None) or {}
@@ -400,14 +401,14 @@ def compiled_logic(node: DbtNode) -> dict[str, str]:
 
 
 def stored_column_lineage(node: DbtNode) -> list[Mapping[str, Any]]:
-    """Return the column lineage of a model in the catalog."""
+    """Return the column lineage of a model that is stored in the catalog."""
     stored = (node.stored.raw("upstreamLineage") if node.stored else None) or {}
     return list(stored.get("fineGrainedLineages") or ())
 
 
 def spellings(table: Urn) -> tuple[Urn, ...]:
-    """Return the datasets that a table in the warehouse may be: connectors keep the case of its
-    name or write it in lower case."""
+    """Return the datasets that may represent a table in the warehouse: connectors keep the case of
+    its name or write it in lower case."""
     name = table.parts[1]
     return tuple(
         Urn.parse(str(table).replace(f",{name},", f",{spelling},", 1))

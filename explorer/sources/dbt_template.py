@@ -1,7 +1,8 @@
 """Render the templates of a dbt project without dbt, as far as they need neither the warehouse nor
 the options of a run.
 
-Templates run in a sandbox. One that needs more is reported with what it needs; nothing is guessed.
+Templates run in a sandbox. A template that needs more is reported with the thing that it needs;
+nothing is guessed.
 """
 
 import re
@@ -27,16 +28,17 @@ _CONFIG: Final = re.compile(r"\{\{-?\s*config\(.*?\)\s*-?\}\}", re.DOTALL)
 
 
 class _AtRunTime:
-    """The value of `execute`, which tells whether a template may ask the warehouse."""
+    """The value of `execute`, with which a template checks whether it may query the warehouse.
+    Raises `NotUnderstood` when it is tested."""
 
     def __bool__(self) -> bool:
         raise NotUnderstood("it asks the warehouse when dbt runs")
 
 
 class TemplateRenderer:
-    """Renders templates. `names` are what they may use besides dbt's own, such as `ref`; `macros`
-    are the texts of macro files, and `settings` those of the project. Raises `MissingExtra`
-    without Jinja."""
+    """Renders templates. `names` are the names that they may use besides dbt's own, such as `ref`;
+    `macros` are the texts of macro files, and `settings` the settings of the project. Raises
+    `MissingExtra` without Jinja."""
 
     def __init__(
         self, names: Mapping[str, Any], macros: Iterable[str], settings: Mapping[str, Any]
@@ -59,14 +61,15 @@ class TemplateRenderer:
         self._environment = environment
 
     def _call(self, text: str, name: str, *values: Any, **more: Any) -> Any:
-        """Call a macro. Its file is only read now, when the macros that it calls are known."""
+        """Call a macro. Its file is parsed on the first call, when all macros that it may use are
+        known."""
         if text not in self._modules:
             self._modules[text] = self._environment.from_string(text).module
         return getattr(self._modules[text], name)(*values, **more)
 
     def read_settings(self, text: str) -> dict[str, Any]:
         """Return the settings that a template passes to `config`, without rendering the rest of it.
-        Raises `NotUnderstood` if only dbt can tell them."""
+        Raises `NotUnderstood` if only dbt can determine them."""
         return self.render("".join(_CONFIG.findall(text)))[1]
 
     def render(self, text: str, **names: Any) -> tuple[str, dict[str, Any]]:
@@ -97,7 +100,7 @@ class TemplateRenderer:
 
 
 def read_variables(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the variables that the settings of a project give a value."""
+    """Return the variables in the settings of a project, with their values."""
     variables = settings.get("vars")
     values_by_name: dict[str, Any] = dict(variables) if isinstance(variables, dict) else {}
     own = values_by_name.get(str(settings.get("name")))
@@ -127,8 +130,8 @@ def _builtins(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_rendered_from(sql: str, template: str) -> bool:
-    """Return whether a template may have been rendered to some SQL: all of its text outside of
-    tags and of blocks is in the SQL, in that order. White space is not compared."""
+    """Return whether some SQL may have been rendered from a template: all text of the template
+    outside of tags and blocks occurs in the SQL, in the same order. White space is ignored."""
     text, at = _SPACE.sub("", sql), 0
     for literal in _literals(_SNAPSHOT_TAG.sub("", template)):
         at = text.find(literal, at)
@@ -139,7 +142,7 @@ def is_rendered_from(sql: str, template: str) -> bool:
 
 
 def _literals(template: str) -> Iterator[str]:
-    """Yield the texts of a template that are in every result, without white space."""
+    """Yield the texts of a template that occur in every result, without white space."""
     depth = 0
     for part in _TAG.split(template):
         if part.startswith("{%"):

@@ -118,7 +118,7 @@ class DuckDbFile(Source):
 
     @classmethod
     def find(cls, file: Location, folder: Path) -> LocalSource | None:
-        """Offer DuckDB files."""
+        """Return a DuckDB file as a source to offer."""
         del folder
         return LocalSource(file.text, "a DuckDB database") if _is_duckdb(file) else None
 
@@ -167,7 +167,8 @@ class DuckDbFile(Source):
             ) from error
 
     def _open(self) -> "DuckDBPyConnection":
-        """Open the file read-only or, if this program has it open already, as it is open there."""
+        """Open the file read-only or, if this program has it open already, in the mode in which it
+        is open."""
         import duckdb
 
         try:
@@ -180,8 +181,8 @@ class DuckDbFile(Source):
 
 @dataclass(frozen=True, slots=True)
 class DuckDbConnection(Source):
-    """A source of the tables and views in the database of an open connection, which goes on as it
-    is. A database in memory is called `name`; one in a file has its `path`."""
+    """A source of the tables and views in the database of an open connection, which stays open and
+    unchanged. `name` is given for a database in memory, `path` for one in a file."""
 
     connection: "DuckDBPyConnection"
     options: SourceOptions
@@ -217,11 +218,12 @@ class DuckDbConnection(Source):
 
     @property
     def default_name(self) -> str:
-        """The name, or that of the file without its suffix."""
+        """The given name, or the file's name without its suffix."""
         return self.name
 
     def read(self, progress: Progress) -> Inventory:
-        """Return what `DuckDbFile` returns. Raises `InvalidInput` if the connection is closed."""
+        """Return the inventory of the database; see `DuckDbFile.read`. Raises `InvalidInput` if the
+        connection is closed."""
         duckdb = import_duckdb("reading a connection")
         database = None if self.path else self.name
         try:
@@ -238,7 +240,7 @@ def _read_database(
     progress: Progress,
     name: str | None = None,
 ) -> Inventory:
-    """Return what the current database of a connection has, under another name if one is given."""
+    """Return the inventory of a connection's current database, under `name` if it is given."""
     writer = DatasetWriter("duckdb", options)
     database = name or str(connection.execute("select current_database()").fetchall()[0][0])
     patterns = options.schemas
@@ -304,8 +306,8 @@ def sample_rows(
     row_count: int | None,
     values: Sequence[Any] = (),
 ) -> Iterator[Sequence[Any]]:
-    """Yield rows of a relation, at most one more than are profiled. If `row_count` is more than
-    twice that many, the rows are a random sample, which is the same each time."""
+    """Yield rows of a relation, at most one more than the profiler reads. If `row_count` is more
+    than twice that number, the rows are a random sample, the same each time."""
     part = ""
     if row_count is not None and row_count > 2 * MOST_ROWS:
         share = 120 * MOST_ROWS / row_count
@@ -323,7 +325,7 @@ _FETCHED: Final = 5_000
 @dataclass(frozen=True, slots=True)
 class InMemoryTable(Source):
     """A source of one table in the memory of a program: a relation of DuckDB, or one that DuckDB
-    creates from a data frame. `kind` is its platform."""
+    creates from a data frame. `kind` is the name of its platform."""
 
     name: str
     relation: "DuckDBPyRelation"

@@ -1,11 +1,11 @@
 """Read the tables in a folder or bucket: Parquet, CSV and JSON files, Delta and Iceberg.
 
 Files are described by DuckDB, which reads the footers of Parquet files, and infers the types of
-columns in the others from their first rows; those that it cannot read as they are are copied. Delta
-and Iceberg tables are described from their log and metadata, without reading data: row counts, null
-counts, smallest and largest values are the statistics that the writers of the files recorded.
-Values are included only if profiling is turned on, and those of text columns and of columns that
-look personal only if the options allow values.
+columns in the others from their first rows; files that it cannot read directly are copied first.
+Delta and Iceberg tables are described from their log and metadata, without reading data: row
+counts, null counts, smallest and largest values are the statistics that the writers of the files
+recorded. Values are included only if profiling is turned on; values of text columns and of columns
+that look personal only if the options allow values.
 """
 
 import codecs
@@ -139,10 +139,10 @@ class _Table:
 class FileFolder(Source):
     """A source of the tables in a folder.
 
-    Folders named `key=value` are partitions of the table that is the folder above. A folder with
-    the log of a Delta table or the metadata of an Iceberg table is that table. A folder whose files
-    are named like the parts of a data set is one table, and so are files that match a pattern of
-    the options. Any other file is a table of its own.
+    Folders named `key=value` are partitions; the folder that contains them is the table. A folder
+    with the log of a Delta table or the metadata of an Iceberg table is that table. A folder whose
+    files are named like the parts of a data set is one table, and so are files that match a pattern
+    of the options. Any other file is a table of its own.
 
     `path` is the path in `storage` of a folder, of a file, or of an Iceberg metadata file.
     """
@@ -171,7 +171,7 @@ class FileFolder(Source):
 
     @classmethod
     def find(cls, file: Location, folder: Path) -> LocalSource | None:
-        """Offer the folder itself, once it has a table."""
+        """Return the folder itself as a source to offer, for the first file that is a table."""
         path = Path(file.text)
         # JSON is mostly no data.
         if path.parent != folder or path.suffix.lower() not in _FORMATS or path.suffix == ".json":
@@ -263,7 +263,8 @@ class FileFolder(Source):
 
 
 def _iceberg_folder(metadata: str) -> str:
-    """Return the folder of the table of an Iceberg metadata file: the parent of the file's own."""
+    """Return the folder of an Iceberg table, given its metadata file: the parent of the folder
+    `metadata`."""
     return metadata.rpartition("/")[0].rpartition("/")[0]
 
 
@@ -344,8 +345,8 @@ class _Finder:
             self._look(f"{folder}/{name}", (*path, name))
 
     def _is_shown(self, name: str) -> bool:
-        """Return whether a file or folder may hold data; one that is hidden is counted, unless
-        programs keep such beside data."""
+        """Return whether a file or folder may contain data. Counts hidden ones as left out, unless
+        programs usually create them beside data."""
         if not name.startswith((".", "_")):
             return True
         if not _NO_DATA.fullmatch(name):
@@ -353,7 +354,8 @@ class _Finder:
         return False
 
     def _is_data(self, name: str) -> bool:
-        """Return whether a file is of a format that is read; others are counted by their kind."""
+        """Return whether a file has a supported format. Counts other files as left out, by their
+        suffix."""
         if not self._is_shown(name):
             return False
         if file_format(name) is None:
@@ -364,8 +366,8 @@ class _Finder:
         return True
 
     def _add_partitioned(self, folder: str, path: tuple[str, ...], partitions: list[str]) -> None:
-        """Add the table whose partitions are in a folder; if the partitions have folders in turn,
-        the table of each."""
+        """Add the table whose partitions are in a folder or, if the partitions contain folders, a
+        table for each of these."""
         files, keys = dict[tuple[str, ...], list[StoredFile]](), dict[str, None]()
         for partition in partitions:
             for file in self.storage.walk(f"{folder}/{partition}"):
@@ -415,19 +417,19 @@ def _reason(error: Exception) -> str:
 
 
 def _pattern_name(pattern: str) -> str:
-    """Return what is left of a pattern without wildcards and endings: `orders` of
-    `orders_*.parquet`."""
+    """Return a pattern without wildcards and suffixes: `orders` for `orders_*.parquet`."""
     stem = pattern.partition(".")[0]
     return "_".join(filter(None, (part.strip("-_ ") for part in re.split(r"[*?]+|\[.*?\]", stem))))
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Describes and profiles tables of files, and notes what is particular about them.
+    """Describes and profiles tables of files, and collects notes about them.
 
-    `_encodings` has the tables by encoding, `_no_records` the JSON files that are no tables by what
-    they have instead, `_alike` the columns of files whose names differ only in a date or number, by
-    folder and pattern, and `_differing` the columns in which the files of a table differ.
+    `_encodings` has the tables by encoding, `_no_records` the JSON files that are not tables, by
+    the content that they have instead, `_alike` the columns of files whose names differ only in a
+    date or number, by folder and pattern, and `_differing` the columns in which the files of a
+    table differ.
     """
 
     storage: Storage
@@ -445,8 +447,8 @@ class _Reader:
         self._profiler = Profiler(self.options, self.inventory)
 
     def read(self, table: _Table) -> TableDefinition | None:
-        """Return a table, or `None` for a JSON file that is none. Raises DuckDB's errors,
-        `InvalidFile` and `OSError` if it cannot be read."""
+        """Return a table, or `None` for a JSON file that does not contain records. Raises DuckDB's
+        errors, `InvalidFile` and `OSError` if it cannot be read."""
         odd = next((file for file in table.files if _GLOB.search(file)), None)
         if odd is not None:
             raise OSError(
@@ -556,7 +558,7 @@ class _Reader:
     def _find_differing(
         self, table: _Table, definition: TableDefinition, files: list[str]
     ) -> list[str]:
-        """Return the columns that some of the files lack or, of Parquet files, have with another
+        """Return the columns that some of the files lack or, for Parquet files, have with another
         type."""
         if table.format == "parquet":
             query = "select name, count(distinct file_name), count(distinct type) "
@@ -568,7 +570,8 @@ class _Reader:
         return [name for name in definition.names if name not in same and name not in table.keys]
 
     def _profile(self, table: _Table, definition: TableDefinition, files: list[str]) -> None:
-        """Profile a table; what fails is listed as skipped, unless a copy can be profiled."""
+        """Profile a table. A failure is listed as skipped; if a copy of the files could be
+        profiled, it is raised instead."""
         import duckdb
 
         relation, values = _READERS[table.format], [files, bool(table.keys)]
@@ -587,7 +590,7 @@ class _Reader:
             self.inventory.skipped.append(SkippedPart("/".join(table.path), reason))
 
     def _note_name(self, table: _Table, definition: TableDefinition) -> None:
-        """Keep the name and the columns of a file, to compare it with others."""
+        """Record the name and the columns of a file, to compare them with those of others."""
         parent, name = "/".join(table.path[:-1]), table.path[-1]
         self._names.setdefault(parent, []).append(name)
         suffixes = PurePosixPath(name).suffixes
@@ -602,8 +605,8 @@ class _Reader:
             self._alike.setdefault((parent, pattern), []).append(columns)
 
     def add_notes(self) -> None:
-        """Add what is particular about the tables to the inventory: their encodings, files that are
-        left out, columns that differ, and files that are likely one table."""
+        """Add notes about the tables to the inventory: their encodings, files that are left out,
+        columns that differ, and files that are probably one table."""
         notes = self.inventory.notes
         for encoding, names in self._encodings.items():
             notes.append(f"{_listed(names)}: read as {encoding}")
@@ -634,13 +637,14 @@ class _Reader:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names in a sentence; of many the first."""
+    """Return names as a phrase; if there are many, only the first."""
     more = len(names) - _MOST_NAMED
     return f"{', '.join(names[:_MOST_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def _is_misread(definition: TableDefinition) -> bool:
-    """Return whether the header of a CSV file may not have been found: its rows are ragged."""
+    """Return whether DuckDB may not have found the header of a CSV file, because its rows are
+    ragged."""
     return any(
         column.path == "column0" or any(delimiter in column.path for delimiter in DELIMITERS)
         for column in definition.columns or ()
@@ -709,7 +713,7 @@ def lake_format(names: Iterable[str], metadata: Callable[[], Iterable[str]]) -> 
 
 def newest_metadata(names: Iterable[str], hint: str | None) -> str:
     """Return the current metadata file among the names in a folder `metadata`: the one that the
-    hint names by version or file name, otherwise the one of the highest version."""
+    hint names by version or file name, otherwise the one with the highest version."""
     names_by_version = {
         (int(match[1]), name): name for name in names if (match := METADATA.fullmatch(name))
     }
@@ -1038,8 +1042,8 @@ def _add_bounds(
 
 
 def _readable(value: Any, column: ColumnDefinition) -> Any:
-    """Return a bound of a date or timestamp column, which is a number since 1970, as a date or
-    datetime; other values are returned unchanged."""
+    """Return a bound of a date or timestamp column, which is stored as a number since 1970, as a
+    date or datetime; other values are returned unchanged."""
     from pyiceberg.utils.datetime import days_to_date, micros_to_timestamp, micros_to_timestamptz
 
     if not isinstance(value, int) or isinstance(value, Decimal):

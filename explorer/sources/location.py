@@ -1,8 +1,8 @@
-"""The sources that are installed, and which of them is at a location.
+"""The installed kinds of sources, and how the kind for a location is found.
 
-A source is a class with the interface of `Source`, found by an entry point: those of other packages
-in their metadata, the ones of this package in `_OWN`, since a checkout that is run as it is has the
-metadata of the day it was installed. They are imported when a location is looked at.
+A source is a class with the interface of `Source`, found by an entry point. Those of other packages
+are in their metadata, those of this package in `_OWN`, since the metadata of a source checkout may
+be out of date. They are imported when a location is opened.
 """
 
 import os
@@ -60,8 +60,8 @@ _MYSQL_SOCKETS: Final = ("/var/run/mysqld/mysqld.sock", "/tmp/mysql.sock")  # no
 
 
 def _load(entry_point: EntryPoint) -> type[Source]:
-    """Return the source that an entry point names. Raises `Misconfigured` if it is none, or cannot
-    be imported."""
+    """Return the source class that an entry point names. Raises `Misconfigured` if it is not one,
+    or cannot be imported."""
     label = f"the source {entry_point.name} of the package {_package(entry_point)}"
     try:
         loaded = entry_point.load()
@@ -84,7 +84,7 @@ def _package(entry_point: EntryPoint) -> str:
 
 
 def _find_package(source: type[Source]) -> str | None:
-    """Return the name of the package that a source is from, or `None` for those of this one."""
+    """Return the name of the package that a source class is from, or `None` for this package."""
     module = source.__module__.partition(".")[0]
     if module == __name__.partition(".")[0]:
         return None
@@ -98,8 +98,8 @@ def _find_package(source: type[Source]) -> str | None:
 
 @contextmanager
 def blame_package(source: Source | type[Source]) -> Iterator[None]:
-    """Raise what another package's source fails with, other than a `CatalogError` or the error of a
-    damaged file, as `Misconfigured`, which names the package."""
+    """Convert errors in a source of another package to `Misconfigured`, which names the package.
+    `CatalogError` and errors of damaged files are raised unchanged."""
     try:
         yield
     except (CatalogError, OSError, EOFError, zlib.error):
@@ -116,7 +116,7 @@ def blame_package(source: Source | type[Source]) -> Iterator[None]:
 
 
 def _load_others() -> list[tuple[EntryPoint, type[Source]]]:
-    """Return the sources of other packages, sorted by name. Raises as `_load` does."""
+    """Return the source classes of other packages, sorted by name. Raises the errors of `_load`."""
     points = sorted(entry_points(group=GROUP), key=lambda entry_point: entry_point.name)
     return [(entry_point, _load(entry_point)) for entry_point in points]
 
@@ -156,7 +156,7 @@ def find_local_sources(folder: Path) -> Iterator[LocalSource]:
 
 
 def _without_password(address: str) -> LocalSource:
-    """Return the source at a `DATABASE_URL` in SQLAlchemy's form, with the password apart. The
+    """Return the source at a `DATABASE_URL` in SQLAlchemy's form, with the password separated. The
     password may contain characters that have a meaning in URLs."""
     scheme, _, rest = address.partition("://")
     head, mark, query = rest.partition("?")
@@ -198,7 +198,7 @@ def _files_near(folder: Path) -> Iterator[Path]:
 
 
 def _is_own_store(path: Path) -> bool:
-    """Return whether a database file is one of the data directory of a local catalog."""
+    """Return whether a database file belongs to the data directory of a local catalog."""
     is_named = path.name in ("catalog.db", "meaning.sqlite", "stewardship.sqlite")
     return is_named and (path.parent / "search" / "index.json").is_file()
 
@@ -221,7 +221,8 @@ def _local_servers() -> Iterator[LocalSource]:
 
 
 def _locate(text: str) -> Location:
-    """Return what a text names. Raises `InvalidInput` if there is no such file or folder."""
+    """Return the file, folder or URL that a text names. Raises `InvalidInput` if there is no such
+    file or folder."""
     if _SCHEME.match(text):
         scheme, _, rest = text.partition("://")
         if not scheme.lower().startswith(("duckdb", "sqlite")):
@@ -248,13 +249,13 @@ def _locate_path(path: Path) -> Location:
 
 
 def open_source(location: str, options: SourceOptions, password: str | None = None) -> Source:
-    """Return the source at a location: of those of other packages the only one that takes it, or
-    else the first of this package; at most the beginning of a file is read, except for dbt's
-    `manifest.json`. With a dialect in the options, a file or folder is a query log.
+    """Return the source at a location. The kinds of other packages are tried first, then those of
+    this package in order. At most the beginning of a file is read, except for dbt's
+    `manifest.json`. With a dialect in the options, a file or folder is read as a query log.
 
-    Raises `InvalidInput` if there is nothing there or it is of no known kind, `MissingExtra` if the
-    package that reads it is not installed, and `Misconfigured` if the sources of two packages take
-    it, or one cannot be imported or fails.
+    Raises `InvalidInput` if nothing is there or its kind is unknown, `MissingExtra` if the package
+    that reads it is not installed, and `Misconfigured` if the sources of two packages accept it, or
+    if one cannot be imported or fails.
     """
     if location.startswith(IN_MEMORY):
         name = location.removeprefix(IN_MEMORY)
@@ -293,7 +294,7 @@ def open_object(
     what: object, name: str | None, options: SourceOptions, password: str | None = None
 ) -> Source:
     """Return the source for a path or URL, an SQLAlchemy engine, a DuckDB connection or relation,
-    or a pandas, Polars or Arrow data frame. What is in memory needs a name.
+    or a pandas, Polars or Arrow data frame. Objects in memory need a name.
 
     Raises `InvalidInput` for anything else, and the errors of `open_source`.
     """

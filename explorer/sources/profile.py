@@ -106,8 +106,9 @@ _FREE_TEXT: Final = 60
 def is_personal(column: ColumnDefinition, values: Sequence[Any]) -> bool:
     """Return whether a column looks as if it held personal data.
 
-    This is so if its name says so, if more than one value in a hundred looks personal, if its texts
-    are long or mostly distinct, or if it holds dates that its name does not relate to an event.
+    This is the case if its name suggests it, if more than one value in a hundred looks personal, if
+    its texts are long or mostly distinct, or if it contains dates and its name does not refer to an
+    event.
     """
     words = {word.lower() for word in _WORD.findall(column.path.rpartition(".")[2])}
     joined = "".join(_WORD.findall(column.path)).lower()
@@ -182,7 +183,7 @@ class Profiler:
 
     def profile(self, table: TableDefinition, sample: Sample) -> None:
         """Add column profiles to a table, if the options ask for them. Views are skipped; tables
-        that come after the time limit are listed as skipped in the inventory."""
+        reached after the time limit are listed as skipped in the inventory."""
         listed = [column for column in table.columns or () if not column.is_nested][:_MOST_COLUMNS]
         is_kept = table.subtype in ("Table", "File", "Materialized View")
         if not self.options.profile or not listed or not is_kept:
