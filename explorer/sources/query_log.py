@@ -1,7 +1,7 @@
-"""Lineage and usage from SQL that was run: a script, or an export of a query history.
+"""Read lineage and usage from SQL that was run: a script, or an export of a query history.
 
-Lineage and usage are those of tables in the catalog. Tables that the statements create and the
-catalog does not have are left out; lineage passes through them. Statements that differ only in
+They are recorded for tables in the catalog. Tables that the statements create and that are not in
+the catalog are left out, but lineage is followed through them. Statements that differ only in
 literals are parsed once. Memory use is about 200 bytes per statement, and one text for each group
 of statements that differ only in literals.
 """
@@ -175,7 +175,7 @@ def _format(path: Path) -> Format | None:
 
 
 def statement_key(sql: str, dialect: str) -> str:
-    """Return the key that is the same for all statements which differ only in literals.
+    """Return a key that is equal for statements which differ only in literals.
 
     It is the statement on one line, without comments, with `?` in place of each literal and of each
     list of literals. Literals that name a column or table are kept.
@@ -224,9 +224,9 @@ class _Statement:
     """A statement that was run.
 
     `place` is its line in a script, or its number in a log. `user`, `at` (the time) and `session`
-    are set if they are known, and `near` has the database and schema in use. The result of a query
-    was written to `destination`, if it is set. A statement without a session is read in a session
-    of its own.
+    are set if they are known, and `near` has the database and schema in use. If `destination` is
+    set, the result of the query was written to that table. A statement without a session is read in
+    a session of its own.
     """
 
     text: str
@@ -240,7 +240,7 @@ class _Statement:
 
 @dataclass(frozen=True, slots=True)
 class QueryLog(Source):
-    """A source of the lineage and usage of tables that other sources have added."""
+    """A source of lineage and usage for tables that other sources have added."""
 
     path: Path
     options: SourceOptions
@@ -345,7 +345,7 @@ def _last_name(urn: Urn) -> str:
 
 
 def _words_in(texts: Mapping[str, str], dialect: str) -> set[str]:
-    """Return the words in statements that may be names of tables, in lower case."""
+    """Return the words in statements that may be table names, in lower case."""
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import SqlglotError
 
@@ -364,7 +364,7 @@ def _words_in(texts: Mapping[str, str], dialect: str) -> set[str]:
 @dataclass(slots=True)
 class _Log:
     """The statements of a log in the order in which they ran, each with its key. `texts` has the
-    first text of each key, and `times` how often it was run."""
+    first text of each key, and `times` the number of its runs."""
 
     statements: list[tuple[_Statement, str]] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
@@ -415,9 +415,9 @@ def _read_log(
 def _statements(
     path: Path, inventory: Inventory, dialect: str = "", encoding: str | None = None
 ) -> Iterator[_Statement]:
-    """Yield the statements of a log that succeeded, or a whole script as one text. The statements
-    of a script share a session. Raises `InvalidInput` if the file cannot be read as its format, or
-    has no column with the text of statements."""
+    """Yield the successful statements of a log; of a script, yield the whole text as one. The
+    statements of a script share a session. Raises `InvalidInput` if the file does not have the
+    expected format, or no column with the text of statements."""
     kind = _format(path)
     lines = _Lines(path, encoding)
     if kind == "sql":
@@ -452,10 +452,11 @@ def _statements(
 
 
 class _Lines:
-    """The lines of a file, up to where a compressed one is cut off or damaged.
+    """The lines of a text file; those of a compressed file up to the place where it is cut off or
+    damaged.
 
-    `number` is that of the last line, and `damage` the error after it, `None` before the last line
-    and for a file that is whole. The encoding is found out unless it is given.
+    `number` is the number of the last line read. `damage` is the error that ended the file; it is
+    `None` before the end, and for an intact file. The encoding is detected unless it is given.
     """
 
     def __init__(self, path: Path, encoding: str | None) -> None:
@@ -492,8 +493,8 @@ class _Lines:
                 yield last
 
     def report(self, inventory: Inventory) -> None:
-        """Add the encoding, if it is not UTF-8, and the part of the file that is cut off or damaged
-        to an inventory. Raises `InvalidInput` if nothing of the file could be read."""
+        """Add notes to an inventory: the encoding, if it is not UTF-8, and the place where the file
+        is cut off or damaged. Raises `InvalidInput` if nothing of the file could be read."""
         if self.encoding not in ("utf-8", "utf-8-sig"):
             inventory.notes.append(f"{self.path.name}: read as {self.encoding}")
         if self.damage is None:
@@ -525,7 +526,7 @@ def _csv_rows(lines: _Lines, delimiter: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _json_rows(lines: _Lines) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a file that has one in each line, or is a list of them."""
+    """Yield the objects of a file that has one object per line, or is a list of objects."""
     each_line = iter(lines)
     for line in each_line:
         if line.lstrip().startswith("["):
@@ -544,7 +545,8 @@ def _json_rows(lines: _Lines) -> Iterator[Mapping[str, Any]]:
 
 
 def _json_list(lines: _Lines, rest: Iterator[str], first: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a list that begins with the line `first`, up to where it is cut off."""
+    """Yield the objects of a list that begins with the line `first`, up to the place where it is
+    cut off."""
     text = f"{first}{''.join(rest)}"
     decoder, at = json.JSONDecoder(), text.index("[") + 1
     while (at := _after_separators(text, at)) < len(text) and text[at] != "]":
@@ -566,8 +568,8 @@ def _after_separators(text: str, at: int) -> int:
 
 
 def _log_rows(lines: _Lines) -> Iterator[Mapping[str, Any]]:
-    """Yield the messages of PostgreSQL's log, each with what log_line_prefix says of it. Raises
-    `InvalidInput` if no line has a severity."""
+    """Yield the messages of PostgreSQL's log, each with the fields in its prefix (log_line_prefix).
+    Raises `InvalidInput` if no line has a severity."""
     entry: list[str] = []
     has_entry = False
     for line in lines:
@@ -605,8 +607,8 @@ def _log_row(entry: str) -> dict[str, Any]:
 def _without_failed(
     rows: Iterable[tuple[int, Mapping[str, Any]]],
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the rows of a log with their places. PostgreSQL writes a statement before it runs it:
-    one that an error of the same process names later is left out."""
+    """Yield the rows of a log with their places, without failed statements. PostgreSQL logs a
+    statement before running it; if it fails, the same process logs an error that quotes it."""
     waiting: dict[Any, tuple[int, Mapping[str, Any]]] = {}
     for place, row in rows:
         if "error_severity" not in row:
@@ -648,7 +650,8 @@ def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _fold(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with its names in lower case. Values in objects are added with dotted names."""
+    """Return a row with its field names in lower case. Values in nested objects are added with
+    dotted names."""
     folded_row: dict[str, Any] = {}
     for name, value in row.items():
         folded_row[name.casefold()] = value
@@ -724,8 +727,8 @@ def _statement(row: Mapping[str, Any], text: str, place: int, dialect: str) -> _
 
 
 def _destination(row: Mapping[str, Any]) -> TablePath | None:
-    """Return the table that a query's result was written to; `None` for those that BigQuery makes
-    for every result, whose dataset begins with `_`."""
+    """Return the table that a query's result was written to, or `None`. The temporary tables that
+    BigQuery creates for every result, in datasets whose names begin with `_`, do not count."""
     for names in _DESTINATIONS:
         path = tuple(str(row[name]).partition("$")[0] for name in names if row.get(name))
         if len(path) == len(names) and not path[1].startswith("_"):
@@ -778,8 +781,8 @@ class _Origins:
 
 @dataclass(slots=True)
 class _Day:
-    """The usage of a table on one day: how often by user, by column and by statement key.
-    `checksum` is that of the statements, in any order."""
+    """The usage of a table on one day: the number of queries by user, by column and by statement
+    key. `checksum` is computed from the statements, regardless of their order."""
 
     users: Counter[str] = field(default_factory=Counter)
     fields: Counter[str] = field(default_factory=Counter)
@@ -791,7 +794,7 @@ class _Day:
 class _Reading:
     """The result of reading a statement: its parts, the container in use after it, and the tables
     that it created or dropped. `settled` has the indices of the parts whose lineage need not be
-    recorded again when the statement is repeated."""
+    recorded again if the statement is repeated."""
 
     parts: list[StatementLineage]
     near: TablePath
@@ -823,8 +826,8 @@ class _Reader:
         self._made = KnownTables(below=self.catalog_tables.tables)
 
     def read(self, statement: _Statement, key: str, text: str) -> None:
-        """Record what a statement reads and writes. It is parsed only if no earlier statement with
-        the same key, whose names referred to the same tables, is in the cache."""
+        """Record the tables that a statement reads and writes. It is parsed only if the cache has
+        no earlier statement with the same key whose names referred to the same tables."""
         name = statement.session or ""
         if name not in self._sessions or (not name and statement.place != self._alone):
             self._sessions[name] = DatabaseSession(
@@ -865,8 +868,8 @@ class _Reader:
         return name if path in session.tables else None
 
     def _note_made(self, part: StatementLineage, session: DatabaseSession, name: str) -> bool:
-        """Record the lineage of a statement. Return whether recording it again would add nothing,
-        which is so if it only involves tables of the catalog."""
+        """Record the lineage of a statement. Return whether recording it again would change
+        nothing, which is so if it involves only tables of the catalog."""
         if part.target is None:
             return True
         lineage, origins = part.lineage, _Origins(is_view=part.is_view)

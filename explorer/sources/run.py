@@ -1,4 +1,4 @@
-"""Runs of a source: plan what changes in the catalog, and write it.
+"""Runs of a source: plan the changes to the catalog, and write them.
 
 A run writes only after its source was read completely, so a run that fails part-way changes
 nothing. Entities that were in the last run and are no longer in the source are soft-deleted: they
@@ -70,16 +70,16 @@ _SHARED: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 
 
 class ManyRemovals(InvalidInput):
-    """So many of a source's datasets have disappeared that it may be broken; nothing was
+    """Most of a source's datasets have disappeared, so that the source may be broken; nothing was
     written."""
 
 
 @dataclass(slots=True)
 class RunPlan:
-    """What a run would change. `effects` has what happens to each entity, `writes` the changes in
-    order, `before` the source as configured so far, `None` for a new one, and `drift` how its
-    tables changed since the last run. `labels_of_others` has the labels that entities have because
-    of other sources."""
+    """The changes that a run would make. `effects` has the effect on each entity, `writes` the
+    changes in order, `before` the source as configured so far, or `None` for a new one, and `drift`
+    the changes of its tables since the last run. `labels_of_others` has the labels that entities
+    have because of other sources."""
 
     source: ConfiguredSource
     inventory: Inventory
@@ -92,7 +92,7 @@ class RunPlan:
 
     @property
     def last(self) -> SeenState:
-        """What the last run saw; empty for a new source."""
+        """The state after the last run; empty for a new source."""
         return self.before.state if self.before else SeenState()
 
     @property
@@ -107,7 +107,7 @@ class RunPlan:
 
     @property
     def removals(self) -> "tuple[int, int] | None":
-        """The number of datasets that disappear and the number there were, if at least four fifths
+        """The number of datasets that disappear and the total before, if at least four fifths
         disappear, which needs confirmation; otherwise `None`."""
         if self.before is None:
             return None
@@ -147,8 +147,8 @@ def plan_run(
     *,
     dry_run: bool = False,
 ) -> RunPlan:
-    """Read a source and return what a run of it would change. Nothing is written, except a record
-    of the failure if a configured source cannot be read; with `dry_run`, not even that.
+    """Read a source and return the changes that a run would make. Nothing is written, except a
+    record of the failure if a configured source cannot be read; with `dry_run`, not even that.
 
     One request per 150 entities. Raises a `CatalogError` if the source cannot be read, and
     `InvalidInput` if the name or a dataset belongs to another source, or if a new source has no
@@ -211,8 +211,8 @@ def _is_dataset(urn: Urn) -> bool:
 def _compare(
     catalog: Catalog, plan: RunPlan, sources_by_urn: Mapping[str, str], progress: Progress
 ) -> None:
-    """Determine what happens to each entity. Entities that other sources, those in
-    `sources_by_urn`, also provide are not hidden."""
+    """Determine the effect on each entity and add it to the plan. Entities that other sources also
+    provide, those in `sources_by_urn`, are not hidden."""
     proposed = _by_entity(plan.inventory.proposals)
     last = plan.last
     unreadable = _unreadable(plan.inventory, last)
@@ -268,9 +268,9 @@ def _compare(
 
 
 def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> None:
-    """Determine what is new for entities of other sources. Lineage is added to theirs, and usage
-    is stored beside theirs: only days are written for which the catalog has none of this source, or
-    fewer queries."""
+    """Determine the new lineage and usage for entities of other sources, and add it to the plan.
+    Lineage is merged with the existing one. Usage is stored beside that of other sources, for days
+    of which the catalog has none from this source, or fewer queries."""
     last = plan.last
     entities = dict(last.seen)
     proposed = _by_entity(plan.inventory.proposals)
@@ -336,10 +336,10 @@ def _measurements(changes: Iterable[Proposal]) -> list[Proposal]:
 def _new_points(
     catalog: Catalog, urn: Urn, points: Sequence[Proposal], *, is_new: bool
 ) -> list[Proposal]:
-    """Return the days of usage for which the catalog has none of this source, or fewer queries.
+    """Return the days of usage of which the catalog has none from this source, or fewer queries.
 
-    A day whose statements another source gave already, all of them and no others, is left out.
-    `is_new` is whether this source gave nothing of the dataset before.
+    A day is left out if another source has already recorded exactly the same statements. `is_new`
+    says that this source has no usage of the dataset yet.
     """
     if not points:
         return []
@@ -373,8 +373,8 @@ def _new_points(
 def _new_point(
     point: Proposal, stored: Iterable[tuple[dict[str, Any], Any]], *, is_new: bool
 ) -> Proposal | None:
-    """Return the point to write, `None` for none. `stored` are the points of the same time, each
-    with what identifies its statements."""
+    """Return the point to write, or `None`. `stored` are the points with the same time, each with
+    the value that identifies its statements."""
     name, properties = point.value["messageId"], (point.system or {}).get("properties") or {}
     value_by_name: dict[str, dict[str, Any]] = {}
     for value, statements in stored:
@@ -399,7 +399,8 @@ def _exceeds(stored: Mapping[str, Any], point: Proposal) -> bool:
 
 
 def _join_lineage(stored: Mapping[str, Any] | None, value: Any) -> Any:
-    """Return the stored lineage with the upstreams and column sources that it lacks."""
+    """Return the stored lineage, with the upstreams and column sources of `value` added that it
+    lacks."""
     if not stored:
         return value
     tables = {upstream["dataset"] for upstream in stored.get("upstreams") or ()}
@@ -438,7 +439,7 @@ def _aspects_of(last: SeenState) -> set[str]:
 
 def _unreadable(inventory: Inventory, last: SeenState) -> set[str]:
     """Return the datasets of the last run that may be in parts that could not be read and, if there
-    are any, all missing containers, since one of them may hold these datasets, and all missing
+    are any such parts, all missing containers, which may contain these datasets, and all missing
     entities that sources share."""
     prefixes = tuple(part.prefix for part in inventory.skipped if part.prefix)
     if not prefixes:
@@ -463,9 +464,9 @@ def _differences(
     unread: Iterable[str] = (),
     shows: bool = True,
 ) -> tuple[Effect, list[Proposal], SeenEntity]:
-    """Return what happens to an entity, the changes to write, and the state to record for it.
-    `other_labels` are those that it has because of other sources. `unread` aspects stay unchanged;
-    a soft-deleted entity is shown again only if `shows`."""
+    """Return the effect on an entity, the changes to write, and the state to record for it.
+    `other_labels` are the labels that it has because of other sources. The aspects in `unread` stay
+    unchanged; a soft-deleted entity is shown again only if `shows` is set."""
     exists = stored is not None and stored.exists
     before = last if last and exists else SeenEntity()
     writes: list[Proposal] = []
@@ -550,8 +551,8 @@ def _plain(value: Any) -> Any:
 def _split_labels(
     proposals: Iterable[Proposal],
 ) -> tuple[dict[str, Proposal], list[Proposal]]:
-    """Return the proposals of labels by aspect, joined into one for each, and the other proposals.
-    A patch that only adds labels is a proposal of these."""
+    """Return the proposals of labels, merged into one for each aspect, and the other proposals.
+    Patches that only add labels count as proposals of labels."""
     labels: dict[str, Proposal] = {}
     rest: list[Proposal] = []
     for proposal in proposals:
@@ -568,8 +569,8 @@ def _split_labels(
 
 
 def _proposed_labels(proposal: Proposal) -> dict[str, Any] | None:
-    """Return the value with the labels that a proposal gives, or `None` if it is not one of labels,
-    or also removes some."""
+    """Return the aspect value with the labels that a proposal adds, or `None` if it is not about
+    labels, or also removes some."""
     if proposal.aspect not in _SHARED or proposal.change not in ("UPSERT", "PATCH"):
         return None
     if proposal.change == "UPSERT":
@@ -613,10 +614,10 @@ def _merge_labels(
     """Return the value to write, `None` if nothing changes, and the labels in it that the entity
     has only because of the source.
 
-    The proposed labels are added to the stored ones, but for those that the last run gave and a
+    The proposed labels are added to the stored ones, except those that the last run added and a
     person removed. Those that the entity had because of the source and that are no longer proposed
-    are removed, unless it also has them because of `other_labels`. An entity keeps the domain that
-    somebody else gave it.
+    are removed, unless it also has them because of `other_labels`. An entity keeps a domain that
+    did not come from this source.
     """
     name, _ = _SHARED[aspect]
     stored_elements, elements = _elements_by_key(aspect, stored), _elements_by_key(aspect, proposed)
@@ -660,11 +661,11 @@ def _remove_labels(
 def run_source(
     catalog: Catalog, plan: RunPlan, progress: Progress, *, accept_removals: bool = False
 ) -> RunOutcome:
-    """Write the changes of a plan, the source and the run.
+    """Write the changes of a plan, the configured source, and the record of the run.
 
     One request per one or two hundred changes. Raises `ManyRemovals`, before anything is written,
     if four fifths of the source's datasets disappear and `accept_removals` is not set; and a
-    `CatalogError` if the catalog cannot be written, after which another run writes what is missing.
+    `CatalogError` if the catalog cannot be written, the next run then writes the missing changes.
     """
     if not accept_removals:
         plan.check_removals()
@@ -712,15 +713,16 @@ def run_source(
 
 
 def _unwritten(last: SeenState, urn: str, entity: SeenEntity) -> SeenEntity:
-    """Return what is recorded of an entity whose labels may not have been written: one that was not
-    does not look as if a person had removed it, and one that was is not taken for a person's."""
+    """Return the state to record before an entity's labels are written. If they are not written,
+    the next run does not conclude that a person removed them; if they are, it still knows that they
+    came from this source."""
     before = last.find(urn) or SeenEntity()
     return replace(entity, given=before.given, own=before.own | entity.own)
 
 
 def _merged_values(plan: RunPlan) -> dict[tuple[Urn, str], Any]:
-    """Return the values of labels, and those of lineage for a supplement, that are joined with what
-    the catalog has, by entity and aspect."""
+    """Return the values to merge with those in the catalog, by entity and aspect: labels and, for a
+    supplement, lineage."""
     values: dict[tuple[Urn, str], Any] = {}
     for urn, proposals in _by_entity(plan.inventory.proposals).items():
         labels, rest = _split_labels(proposals)
@@ -834,8 +836,8 @@ def _run_id(name: str, started_millis: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What is removed with a source. `entities` are those that no other source provides;
-    `labels_of_others` has the labels that entities have because of other sources."""
+    """The things removed together with a source. `entities` are the entities that no other source
+    provides; `labels_of_others` has the labels that entities have because of other sources."""
 
     source: ConfiguredSource
     entities: tuple[Urn, ...]
@@ -844,8 +846,8 @@ class Removal:
 
 
 def plan_removal(catalog: Catalog, source: ConfiguredSource, *, is_hard: bool) -> Removal:
-    """Return what is removed with a source; with `is_hard`, including entities that had disappeared
-    from it before."""
+    """Return the things to remove with a source; with `is_hard`, including entities that had
+    disappeared from it before."""
     urns_of_source = {} if source.is_supplement else dict.fromkeys(source.state.seen)
     if is_hard:
         urns_of_source |= dict.fromkeys(sorted(source.state.gone))
@@ -865,12 +867,12 @@ def plan_removal(catalog: Catalog, source: ConfiguredSource, *, is_hard: bool) -
 def remove_source(
     catalog: Catalog, removal: Removal, progress: Callable[[int, int], None], *, is_hard: bool
 ) -> int:
-    """Remove a source with all its entities and all labels that others have because of it, and
-    return the number of entities removed.
+    """Remove a source with all its entities, and with all labels that other entities have because
+    of it. Return the number of entities removed.
 
-    They are soft-deleted, so that their documentation is restored when the source is added again;
-    with `is_hard` they are deleted permanently, one to three requests each. Raises a `CatalogError`
-    if the catalog cannot be written; the next removal deletes the rest.
+    The entities are soft-deleted, so that their documentation is restored when the source is added
+    again; with `is_hard` they are deleted permanently, one to three requests each. Raises a
+    `CatalogError` if the catalog cannot be written; the next removal deletes the rest.
     """
     stored = catalog.entities(removal.entities, ["status"])
     urns = [urn for urn in removal.entities if (entity := stored.get(urn)) and entity.exists]

@@ -64,12 +64,12 @@ _FOLDERS: Final = {
 class SchemaChange:
     """A change of a table or of one of its columns.
 
-    `table` is its path in the repository, from the outermost container to its own name; for dbt
-    (`is_dbt`) it is the name of the model, or those of a source and its table. `column` is `None`
-    for a change of the whole table. `before` and `after` are the types of a retyped column, the
-    names of a renamed column or table, or the schemas of a moved table. A change of `logic` leaves
-    the columns as they are: `part` is what changed, an `expression`, `filter` or `join`, a
-    `grouping`, `limit` or `union`, or the whole `query` if it is not known what of it changed.
+    `table` is the table's path, from the outermost container to its own name; for dbt (`is_dbt`) it
+    is the name of the model, or the names of a source and its table. `column` is `None` for a
+    change of the whole table. `before` and `after` are the types of a retyped column, the names of
+    a renamed column or table, or the schemas of a moved table. A change of `logic` leaves the
+    columns unchanged: `part` is the changed part of the query, such as `expression`, `filter` or
+    `join`, or `query` if the part is not known.
     """
 
     kind: ChangeKind
@@ -83,7 +83,7 @@ class SchemaChange:
 
     @property
     def is_breaking(self) -> bool:
-        """Whether the change can break what reads the table: every change but an addition and one
+        """Whether the change can break readers of the table: true except for additions and changes
         of logic."""
         return self.kind not in ("added", "logic")
 
@@ -139,7 +139,7 @@ def read_changes(
 
 class NamedDatasets:
     """Looks up the datasets in the catalog that the tables of a repository correspond to. Each name
-    is looked up once; siblings with other names are fetched each time."""
+    is looked up once; siblings with other names are fetched on each call."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -148,8 +148,8 @@ class NamedDatasets:
     def find(self, path: TablePath, *, is_dbt: bool) -> "list[Entity]":
         """Return the datasets whose names end with that of a table, compared without regard to
         case, and their siblings, each with its schema. A dbt model matches datasets on dbt's
-        platform, also those with an alias, and those of other platforms only if there are none.
-        Removed datasets and siblings that are not in the catalog are left out."""
+        platform, including those with an alias; only if there are none, it matches datasets on
+        other platforms. Removed datasets and siblings that are not in the catalog are left out."""
         candidates = self._find(path[-1])
         if is_dbt:
             of_dbt = [entity for entity in candidates if entity.urn.platform == _DBT]
@@ -175,15 +175,16 @@ class NamedDatasets:
         ]
 
     def columns(self, path: TablePath, *, is_dbt: bool) -> list[str] | None:
-        """Return the columns of the first of these datasets that has any, or `None`."""
+        """Return the columns of the first dataset, of those that `find` returns, that has any, or
+        `None`."""
         for entity in self.find(path, is_dbt=is_dbt):
             if entity.schema:
                 return [column.path.simple for column in entity.schema]
         return None
 
     def types(self, path: TablePath) -> dict[str, str]:
-        """Return the types of the columns of a dbt model, by name in lower case, as far as the
-        catalog has them."""
+        """Return the types of the columns of a dbt model that are in the catalog, by column name in
+        lower case."""
         types: dict[str, str] = {}
         for entity in self.find(path, is_dbt=True):
             for column in entity.schema:
@@ -214,7 +215,7 @@ def _last_name(urn: Urn) -> str:
 
 
 def _model_name(entity: "Entity") -> str:
-    """Return the name of a dbt model in lower case, which an alias in its URN may hide."""
+    """Return the name of a dbt model in lower case. Its URN may have an alias instead."""
     properties = entity.raw("datasetProperties") or {}
     is_model = entity.urn.platform == _DBT
     return str(properties.get("name") or "").casefold() if is_model else ""
@@ -316,9 +317,9 @@ class _Commit:
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """What a model or another table is defined as. `sql` is its query in a form without comments
-    and white space, empty if it has none; `is_compiled` tells that dbt compiled it, with the names
-    of tables in the warehouse and with ephemeral models in it."""
+    """The definition of a model or another table. `sql` is its query without comments and white
+    space, or empty if there is none. `is_compiled` is set if dbt compiled the query: it then has
+    the names of tables in the warehouse, and contains the queries of ephemeral models."""
 
     table: DefinedTable
     sql: str = ""
@@ -327,8 +328,8 @@ class _Definition:
 
 class _DbtProject:
     """A dbt project in a commit. `compiled` has the raw and the compiled SQL of models by name,
-    from the manifest. `former_names` has the names that models and tables of sources had before
-    they were renamed, by their names in this commit."""
+    from the manifest. `former_names` has the old names of renamed models and source tables, by
+    their paths in this commit."""
 
     def __init__(
         self,
@@ -380,7 +381,8 @@ class _DbtProject:
         return self._commit.text(self.tables[name]) or "" if name in self.tables else ""
 
     def find_users(self, macros: Collection[str], variables: Collection[str]) -> set[str]:
-        """Return the models, seeds and snapshots whose text has the name of a macro or variable."""
+        """Return the models, seeds and snapshots whose text contains the name of one of the macros
+        or variables."""
         names = {*macros, *variables}
         if not names:
             return set()
@@ -392,8 +394,8 @@ class _DbtProject:
         return {name: self._commit.text(name) or "" for name in self.files("macro").values()}
 
     def define(self, name: str) -> _Definition | None:
-        """Return what a model, seed or snapshot defines, or `None` if it does not exist or is not
-        enabled. Raises `NotUnderstood` if its columns cannot be determined."""
+        """Return the definition of a model, seed or snapshot, or `None` if it does not exist or is
+        not enabled. Raises `NotUnderstood` if its columns cannot be determined."""
         if name not in self.tables:
             return None
         if name in self._reading:
@@ -439,16 +441,16 @@ class _DbtProject:
         return _Definition(table, plain, is_compiled)
 
     def configuration(self, name: str) -> dict[str, Any]:
-        """Return what a model passes to `config` in its file, as far as dbt is not needed for
-        it."""
+        """Return the settings that a model passes to `config` in its file, as far as they can be
+        read without dbt."""
         try:
             return self.renderer.read_settings(self.source(name))
         except NotUnderstood:
             return {}
 
     def folder_configuration(self, name: str) -> dict[str, Any]:
-        """Return what `dbt_project.yml` sets for the folders that a model, seed or snapshot is
-        in."""
+        """Return the settings in `dbt_project.yml` for the folders that contain a model, seed or
+        snapshot."""
         file = self.tables.get(name, "")
         values: dict[str, Any] = {}
         for kind in ("model", "seed", "snapshot"):
@@ -468,8 +470,8 @@ class _DbtProject:
         return values
 
     def _names(self, path: TablePath) -> Sequence[str] | None:
-        """Return the columns of a table that a model reads: those in the catalog, since that is the
-        table it will read, or else those that the project's model of that name gives."""
+        """Return the columns of a table that a model reads: those in the catalog, which describes
+        the table that will be read, or else those that the project's model of that name defines."""
         own_names = {before: name for (*_, name), before in self.former_names.items()}
         name = own_names.get(path[-1], path[-1])
         columns = self._datasets.columns(path, is_dbt=name in self.tables)
@@ -483,7 +485,7 @@ class _DbtProject:
 
     @cached_property
     def renderer(self) -> TemplateRenderer:
-        """What renders the project's templates. Raises `MissingExtra` without Jinja."""
+        """The renderer of the project's templates. Raises `MissingExtra` without Jinja."""
 
         def ref(*names: str, **_: Any) -> str:
             return self._quote(self.former_names.get(names[-1:], names[-1]))
@@ -550,7 +552,8 @@ class _ProjectComparison:
         self._datasets, self._schemas = datasets, schemas
 
     def add_all(self) -> None:
-        """Add all changes: of properties files first, since models refer to what these rename."""
+        """Add all changes. Properties files are compared first, since models refer to tables that
+        these rename."""
         before, after = self._before, self._after
         self._compare_sources()
         names = {
@@ -590,7 +593,7 @@ class _ProjectComparison:
         self._schemas.skipped.append(SkippedPart(file, reason))
 
     def _compare_model(self, name: str, *, is_changed: bool) -> None:
-        """Compare a model whose file changed, or a macro or variable that it uses."""
+        """Compare a model of which the file, or a macro or variable that it uses, changed."""
         before, after = self._before, self._after
         file = after.tables.get(name) or before.tables[name]
         try:
@@ -613,7 +616,8 @@ class _ProjectComparison:
         self._schemas.changes += _compare((name,), file, old, new, is_dbt=True, types=types)
 
     def _match_renamed_models(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the new names of models that have another name and are otherwise the same."""
+        """Return the new names of models that were renamed but not otherwise changed, by their old
+        names."""
         before, after = self._before, self._after
         dropped = {name: before for name in names if name not in after.tables}
         added = {name: after for name in names if name not in before.tables}
@@ -646,7 +650,7 @@ class _ProjectComparison:
                 yield file, old, new
 
     def _compare_sources(self) -> None:
-        """Add the tables of sources that are gone, have another name, or are elsewhere."""
+        """Add the changes of source tables that were dropped, added, renamed or moved."""
         old: dict[TablePath, dict[str, Any]] = {}
         new: dict[TablePath, dict[str, Any]] = {}
         files: dict[TablePath, str] = {}
@@ -670,8 +674,9 @@ class _ProjectComparison:
             self._compare_place(path, files[path], old[path], new[path])
 
     def _compare_places(self, names: Iterable[str]) -> None:
-        """Add the models that are another table in the warehouse, or none: by their `config`, by
-        properties files, and by the settings of the project, which count in this order."""
+        """Add the models that now create another table in the warehouse, or none, because of their
+        `config`, of properties files, or of the project's settings, which take precedence in this
+        order."""
         before, after = self._before, self._after
         common = {*after.tables} & {*before.tables}
         for name in sorted(common.intersection(names)):
@@ -718,7 +723,8 @@ class _ProjectComparison:
 
 
 def _source_tables(value: Mapping[str, Any]) -> Iterator[tuple[TablePath, dict[str, Any]]]:
-    """Yield the tables of the sources in a properties file, with where they are."""
+    """Yield the path of each source table in a properties file, with its schema, database and
+    alias."""
     for source in _mappings(value.get("sources")):
         for table in _mappings(source.get("tables")):
             places = {key: table.get(key, source.get(key)) for key in ("schema", "database")}
@@ -727,7 +733,8 @@ def _source_tables(value: Mapping[str, Any]) -> Iterator[tuple[TablePath, dict[s
 
 
 def _model_places(value: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the models, seeds and snapshots in a properties file, with which table they are."""
+    """Yield the name of each model, seed and snapshot in a properties file, with the settings that
+    determine its table."""
     for section in ("models", "seeds", "snapshots"):
         for model in _mappings(value.get(section)):
             config = model.get("config")
@@ -735,7 +742,7 @@ def _model_places(value: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any
 
 
 def _find_changed_macros(before: _DbtProject, after: _DbtProject) -> set[str]:
-    """Return the macros whose files differ, and those that call one of them."""
+    """Return the macros in changed files, and those that call one of them, directly or not."""
     old, new = before.macros(), after.macros()
     texts = {file: (old.get(file, ""), new.get(file, "")) for file in {*old, *new}}
     names: set[str] = set()
@@ -755,7 +762,7 @@ def _find_changed_macros(before: _DbtProject, after: _DbtProject) -> set[str]:
 
 
 def _find_changed_variables(before: _DbtProject, after: _DbtProject) -> set[str]:
-    """Return the variables that the settings of the project give another value."""
+    """Return the variables whose value in the project's settings changed."""
     old, new = (read_variables(project.settings) for project in (before, after))
     return {name for name in {*old, *new} if old.get(name) != new.get(name)}
 
@@ -765,7 +772,8 @@ def _any_word(words: Iterable[str]) -> re.Pattern[str]:
 
 
 def _read_manifest(project: Path) -> Mapping[str, Any]:
-    """Return the manifest that dbt wrote last; empty if there is none or it cannot be read."""
+    """Return the manifest that dbt last wrote, or an empty mapping if there is none or it cannot be
+    read."""
     try:
         settings = load((project / _SETTINGS).read_text(encoding="utf-8"))
         path = artifact_path(
@@ -780,8 +788,8 @@ def _read_manifest(project: Path) -> Mapping[str, Any]:
 def _compare_contracts(
     commits: tuple[_Commit, _Commit], changed: Sequence[str], schemas: ChangedSchemas
 ) -> None:
-    """Add changes of the column types that properties files declare, unless a change of the same
-    column was already found in the SQL."""
+    """Add the changes of column types that properties files declare, except of columns whose change
+    was already found in the SQL."""
     changed_columns = {
         (change.table, (change.column or "").casefold()) for change in schemas.changes
     }
@@ -867,8 +875,7 @@ def _compare_scripts(
 
 
 class _Scripts:
-    """The tables that the SQL files of a commit define, and the changes that their statements make
-    to other tables."""
+    """The tables that the SQL files of a commit define, and their changes to other tables."""
 
     def __init__(self, datasets: "NamedDatasets", dialect: str) -> None:
         self._datasets, self._dialect = datasets, dialect
@@ -965,8 +972,8 @@ def _compare(
     types: Mapping[str, str] | None = None,
 ) -> Iterator[SchemaChange]:
     """Yield the differences between a table before and after: its columns in the old order, then
-    the added ones, then what is computed in another way. `None` stands for a table that does not
-    exist. `types` are those that the catalog has of the columns, by name in lower case."""
+    the added ones, then the changes of its logic. `None` means that the table does not exist.
+    `types` are the types of the columns in the catalog, by column name in lower case."""
     if old is None or new is None:
         if new is not None:
             yield SchemaChange("added", table, None, file, is_dbt=is_dbt)
@@ -1012,7 +1019,8 @@ def _compare_columns(
 def _compare_logic(
     old: _Definition, new: _Definition, retyped: Collection[str]
 ) -> Iterator[tuple[str | None, str]]:
-    """Yield what changed of a query besides its columns: the column and the part of the query."""
+    """Yield the changes of a query that leave its columns unchanged: the column, or `None` for the
+    whole query, and the changed part of the query."""
     if not old.sql or not new.sql or old.sql == new.sql:
         return
     before = {column.name.casefold(): column for column in old.table.columns}

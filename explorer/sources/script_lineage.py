@@ -1,4 +1,4 @@
-"""Read the lineage of SQL scripts, statement by statement, between tables of the catalog."""
+"""Read the lineage between tables of the catalog from SQL scripts, statement by statement."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,12 +89,12 @@ _MOST_NAMESAKES: Final = 200
 
 @dataclass(slots=True)
 class StatementLineage:
-    """What a statement reads and writes.
+    """The columns and tables that a statement reads, and the table that it writes.
 
     `line` is its first line, counted from 1, and `text` its beginning without literals. `target` is
     the table that it writes, or `None` if it only reads; `target_columns` are the columns written.
-    `is_new` is set if it creates the table, so that nothing remains of earlier content, and
-    `is_called` if the statement is in a procedure that was called.
+    `is_new` is set if it creates the table, which replaces any earlier content, and `is_called` if
+    the statement is in a procedure that was called.
     """
 
     line: int
@@ -108,7 +108,8 @@ class StatementLineage:
 
     @property
     def problem(self) -> str | None:
-        """Why the statement is not understood, or which of its columns are not traced."""
+        """The reason why the statement is not understood, or the columns that are not traced;
+        `None` if there is no problem."""
         if self.lineage.problem is not None:
             return self.lineage.problem
         names = self.target_columns if self.target is not None else None
@@ -224,12 +225,13 @@ class DatabaseSession:
     `script_tables`, the tables that statements of any session have created, and then in the
     catalog. `near` is the container set by `USE`.
 
-    `procedures` are those that statements have defined, of any session, by name, and `variables`
-    the names of declared ones.
+    `procedures` has the procedures defined by statements of any session, by name. `variables` are
+    the names of declared variables.
 
     `references` describes the last statement: the names of the tables in it, and what they referred
-    to before it ran; it is `None` if its result depends on more than that. `changes` has the tables
-    that the last statement created, with their columns, or dropped, with `None`.
+    to before it ran; it is `None` if the result of reading it depends on other things too.
+    `changes` has the tables that the last statement created, with their columns, or dropped, with
+    `None`.
     """
 
     dialect: str
@@ -246,15 +248,15 @@ class DatabaseSession:
         self.tables = KnownTables(below=self.script_tables)
 
     def is_made(self, path: Path) -> bool:
-        """Return whether a statement created the table, as opposed to a table of the catalog."""
+        """Return whether a statement created the table; false for a table of the catalog."""
         return path in self.tables or path in self.script_tables
 
     def read(
         self, text: str, line: int = 1, destination: Path | None = None
     ) -> list[StatementLineage]:
-        """Return what a statement reads and writes: one item for each table that it writes, an
-        empty list if it does neither. The result of a query is written to `destination`, if it is
-        given."""
+        """Return the lineage of a statement, one item for each table that it writes; empty if it
+        neither reads nor writes. If `destination` is given, the result of a query counts as written
+        to it."""
         from sqlglot import exp
 
         lineage = StatementLineage(line, abbreviate_statement(text, self.dialect))
@@ -289,7 +291,8 @@ class DatabaseSession:
         return [_without_itself(lineage)]
 
     def _read_routine(self, routine: Routine, part: StatementLineage) -> list[StatementLineage]:
-        """Read the statements of a block; those of a procedure when it is called."""
+        """Return the lineage of the statements of a block. A procedure is only recorded; its
+        statements are read when it is called."""
         self.references = None
         if routine.kind == "BLOCK":
             if routine.body is None:
@@ -309,8 +312,8 @@ class DatabaseSession:
         raise NotUnderstood(f"the body of a {routine.kind.lower()} is not analysed")
 
     def _call(self, name: str, part: StatementLineage) -> list[StatementLineage] | None:
-        """Return what a called procedure reads and writes, `None` if its definition is not
-        known."""
+        """Return the lineage of the statements of a called procedure, or `None` if its definition
+        is not known."""
         routine, definition = self.procedures.get(
             name.rpartition(".")[2].strip('[]`"').casefold(), (None, part)
         )
@@ -325,7 +328,7 @@ class DatabaseSession:
         return self._read_body(routine, definition)
 
     def _read_body(self, routine: Routine, part: StatementLineage) -> list[StatementLineage]:
-        """Return what the statements of a block or procedure read and write."""
+        """Return the lineage of the statements of a block or procedure."""
         outer, parts, changes = self.variables, list[StatementLineage](), list[Change]()
         self.variables = {*outer, *routine.variables}
         self._calls += 1
@@ -340,7 +343,7 @@ class DatabaseSession:
         return [replace(inner, is_called=True) for inner in parts]
 
     def _read_ctes(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
-        """Return what the statements in a WITH part read and write."""
+        """Return the lineage of the statements in a WITH that read and write tables."""
         from sqlglot import exp
 
         with_ = statement.args.get("with_")
@@ -366,8 +369,8 @@ class DatabaseSession:
         parts: Sequence[StatementLineage],
         part: StatementLineage,
     ) -> list[StatementLineage]:
-        """Return what the OUTPUT … INTO of a statement writes: the rows before and after it are
-        those of the table that it changes."""
+        """Return the lineage of the OUTPUT … INTO of a statement. The rows that it names `inserted`
+        and `deleted` are those of the table that the statement changes."""
         from sqlglot import exp
 
         changed = next((inner.target for inner in reversed(parts) if inner.target), None)
@@ -450,8 +453,8 @@ class DatabaseSession:
         return tuple(names), self.resolve(tuple(names))
 
     def resolve(self, names: Sequence[Path]) -> Resolved:
-        """Return what table names refer to: for each name the path, whether it is a temporary
-        table, and the columns if a statement created it."""
+        """Return the tables that names refer to: for each name the path, whether the table is
+        temporary, and its columns if a statement created it."""
         resolutions = []
         for name in names:
             path = self._find(name)
@@ -461,8 +464,8 @@ class DatabaseSession:
         return tuple(resolutions)
 
     def repeat(self, near: Path, changes: Sequence[Change]) -> None:
-        """Apply the effects of a statement that was read before, when its names referred to the
-        same tables: the container in use after it, and its changes."""
+        """Apply the effects of a statement that was read before with names that referred to the
+        same tables: set the container in use after it, and apply its changes."""
         self.near = near
         for change in changes:
             self._change(change)
@@ -526,15 +529,15 @@ class DatabaseSession:
         return [_without_itself(part)]
 
     def trace(self, query: Any, lineage: QueryLineage) -> None:
-        """Add what a query reads to a lineage."""
+        """Add the tables and columns that a query reads to a lineage."""
         trace_query(query, self.dialect, self.tables, self.near, lineage, self.variables)
 
     def _find(self, name: Path) -> Path | None:
         return find_table(self.tables, name, self.near, self.dialect)
 
     def path_of(self, table: Any) -> Path:
-        """Return the path of a written table in the catalog or the script; the path in the
-        statement if neither has it."""
+        """Return the path in the catalog or the script of a table that is written, or the path in
+        the statement if neither has the table."""
         return self._find(table_path(table)) or table_path(table)
 
     def columns(self, path: Path) -> Sequence[str]:
@@ -664,8 +667,8 @@ class DatabaseSession:
         return columns
 
     def spell_as_table(self, path: Path, names: Sequence[str]) -> list[str]:
-        """Return column names in the case that the table has. Raises `NotUnderstood` if the table
-        is known and lacks one."""
+        """Return column names in the case in which the table has them. Raises `NotUnderstood` if
+        the table is known and lacks one."""
         names_by_key = {name.casefold(): name for name in self.columns(path)}
         for name in names:
             if names_by_key and name.casefold() not in names_by_key:
@@ -724,8 +727,8 @@ class DatabaseSession:
         return inserts
 
     def _rename(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
-        """Read an `ALTER TABLE` that renames or swaps a table which a statement created: the table
-        of the new name is then made from it, column by column."""
+        """Read an `ALTER TABLE` that renames or swaps a table which a statement created. The
+        lineage of the table with the new name leads to it, column by column."""
         from sqlglot import exp
 
         if not isinstance(statement.this, exp.Table):
@@ -799,7 +802,7 @@ def _parse(text: str, dialect: str) -> Any:
 
 
 def _table_of(path: Path, alias: str) -> Any:
-    """Return an sqlglot table of a path, of which it can have the last three names."""
+    """Return an sqlglot table with the last three names of a path, the most that it can have."""
     from sqlglot import exp
 
     names = [exp.to_identifier(name, quoted=True) for name in path[-3:]]
@@ -808,7 +811,7 @@ def _table_of(path: Path, alias: str) -> Any:
 
 
 def _without_itself(part: StatementLineage) -> StatementLineage:
-    """Remove a table from its own sources, and return the statement."""
+    """Remove a table from its own sources in a statement, and return the statement."""
     lineage = part.lineage
     lineage.tables = [path for path in lineage.tables if path != part.target]
     lineage.columns = [
@@ -954,7 +957,7 @@ class _Update(_Assignments):
 
 
 def _walk_sources(sources: Sequence[Any]) -> Iterator[Any]:
-    """Yield the sources of a `FROM` clause, each followed by what is joined to it."""
+    """Yield the sources of a `FROM` clause, each followed by the sources joined to it."""
     for source in sources:
         yield source
         for join in source.args.get("joins") or ():
@@ -1008,7 +1011,8 @@ class _Merge(_Assignments):
         self, path: Path, then: Any, using: Any, ctes: Any
     ) -> tuple[Any, Sequence[str]]:
         """Return the query and the columns of an `INSERT` without a list of columns. `*` matches
-        the source's columns by name; `ROW` and values are matched by the order of the table."""
+        the source's columns by name; `ROW` and values are matched by their position in the
+        table."""
         from sqlglot import exp
 
         if isinstance(then.this, exp.Star):

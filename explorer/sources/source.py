@@ -1,8 +1,8 @@
-"""The interface of sources, and what they return: tables or proposals, and the parts that could not
-be read.
+"""The interface of sources and their results: tables or proposals, and the parts that could not be
+read.
 
-Tables become aspects with the URNs and containers that DataHub's connectors create. What is told of
-a source has no passwords in it.
+Tables become aspects with the URNs and containers that DataHub's connectors create. Descriptions of
+a source contain no passwords.
 """
 
 import json
@@ -35,8 +35,8 @@ class SourceOptions:
     prefixes their names. `schemas` are patterns with `*` of the schemas to read; without any, all
     are read. `dialect` is the SQL dialect of a query log. `profile` turns on column profiling; with
     `values`, values that look personal are included. With `keyring`, a database's password is
-    stored in this machine's keyring. `encoding` is that of text files; without one it is found out.
-    `patterns` match the names of files that are one table, such as `orders_*.csv`.
+    stored in this machine's keyring. `encoding` is the encoding of text files; if empty, it is
+    detected. `patterns` match the names of files that are one table, such as `orders_*.csv`.
     """
 
     env: str = "PROD"
@@ -66,8 +66,8 @@ class SkippedPart:
 @dataclass(frozen=True, slots=True)
 class ColumnDefinition:
     """A column. `kind` is its type in the catalog's model without the suffix, such as `Number` or
-    `Record`; `native_type` is the source's own. A column that `is_nested` is a field of a struct:
-    its path is dotted, and it follows the struct."""
+    `Record`; `native_type` is its type in the source. If `is_nested` is set, it is a field of a
+    struct: its path is dotted, and it follows the struct."""
 
     path: str
     native_type: str
@@ -124,8 +124,9 @@ class Inventory:
 
     The proposals of an entity are adjacent. `kinds` has counts for display by noun, such as `table`
     or `column`. `unread` has the aspects of an entity that could not be read; the catalog keeps its
-    own. `notes` are sentences on what was read from elsewhere or otherwise than usual.
-    `patterns` would make one table each of files that look like the parts of one.
+    own. `notes` are sentences about things that were read from another place or in an unusual way.
+    `patterns` are patterns for files that look like parts of one table; as options, each makes one
+    table of them.
     """
 
     proposals: list[Proposal] = field(default_factory=list)
@@ -142,17 +143,17 @@ class Inventory:
 
 
 class WrongPassword(Unreachable):
-    """The source refused the user or the password, which can be asked for."""
+    """The source refused the user or the password; the user can be asked for another."""
 
 
 class Stopped(BaseException):
-    """The reader stopped the work; the callback for progress raises it."""
+    """The user stopped reading; the callback for progress raises this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """What a person names to add a source: a `path` to a file or folder that exists, or else a URL
-    in `text`. `start` has the first bytes of a file."""
+    """The location of a source, as a user gives it: a `path` to a file or folder that exists, or
+    else a URL in `text`. `start` has the first bytes of a file."""
 
     text: str
     path: Path | None = None
@@ -176,8 +177,8 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class LocalSource:
-    """A source found on this machine: its location, how it was recognised, and the password found
-    with it."""
+    """A source found on this machine: its location, how it was recognised, and its password, if
+    that was found too."""
 
     location: str
     known_from: str
@@ -213,17 +214,17 @@ class Source(ABC):
     @classmethod
     def open(cls, location: Location, options: SourceOptions, password: str | None) -> Self | None:
         """Return the source at a location, or `None` if another kind of source is there. At most
-        the beginning of a file is read. `password` is one that a person was asked for.
+        the beginning of a file is read. `password` was entered at a prompt.
 
-        Raises `InvalidInput` if it is a location of this source which cannot be used.
+        Raises `InvalidInput` if the location is of this kind but cannot be used.
         """
         del location, options, password
         return None
 
     @classmethod
     def find(cls, file: Location, folder: Path) -> LocalSource | None:
-        """Return the source to offer for a file in the folder that a person works in or one level
-        below, if there is one. Nothing is read."""
+        """Return the source to offer for a file in the user's working folder or one level below, or
+        `None`. The file is not read further."""
         del file, folder
         return None
 
@@ -240,34 +241,34 @@ class Source(ABC):
     @property
     @abstractmethod
     def default_name(self) -> str:
-        """The name used if none is given."""
+        """The name of the source if the user gives none."""
 
     @abstractmethod
     def read(self, progress: Progress) -> Inventory:
-        """Return everything in the source as proposals: tables, as `DatasetWriter` makes them,
-        lineage, as `lineage_aspect` makes it, usage and any other aspect.
+        """Return everything in the source as proposals: tables (see `DatasetWriter`), lineage (see
+        `lineage_aspect`), usage and any other aspect.
 
-        `progress` is called often. It raises `Stopped` after the reader stopped the work, which is
-        not caught; what was opened is closed.
+        `progress` is called often. It raises `Stopped` if the user stops the work; do not catch
+        this, but close everything that was opened.
 
         Raises a `CatalogError` if the source as a whole cannot be read; parts that cannot be read
         are listed in the inventory.
         """
 
     def read_for(self, catalog: "Catalog", progress: Progress) -> Inventory:
-        """Return what `read` returns, for a catalog. Overridden by a source that has to know what
-        the catalog has."""
+        """Return the inventory for a catalog; by default the result of `read`. Overridden by
+        sources that need data from the catalog."""
         del catalog
         return self.read(progress)
 
     @property
     def contains_secret(self) -> bool:
-        """Whether it was opened with a secret that `location` leaves out."""
+        """Whether the source was opened with a secret that `location` leaves out."""
         return False
 
     @property
     def needs_password(self) -> bool:
-        """Whether it is read with a password."""
+        """Whether the source needs a password to be read."""
         return False
 
     @property
@@ -323,7 +324,7 @@ class ColumnSources:
 
 
 def column_aspect(column: ColumnDefinition, *, is_key: bool = False, **more: Any) -> dict[str, Any]:
-    """Return a field of `schemaMetadata`; `more` are further entries in it."""
+    """Return a field of `schemaMetadata` for a column; `more` are further entries of the field."""
     value: dict[str, Any] = {
         "fieldPath": column.path,
         "nullable": column.is_nullable,
@@ -391,7 +392,7 @@ class DatasetWriter:
     _containers: set[tuple[str, ...]] = field(default_factory=set)
 
     def dataset(self, path: Sequence[str]) -> Urn:
-        """Return the URN of the table with that path."""
+        """Return the URN of the table with a path."""
         parts = (self.options.instance, *path) if self.options.instance else path
         name = self.delimiter.join(_in_urn(part) for part in parts)
         return Urn.dataset(self.platform, name, self.options.env)
@@ -401,7 +402,7 @@ class DatasetWriter:
         return self.dataset((*path, "")).name
 
     def container(self, path: Sequence[str]) -> Urn:
-        """Return the URN of a container, with the same id as from DataHub's connectors."""
+        """Return the URN of a container, with the id that DataHub's connectors give it."""
         return Urn.of("container", datahub_guid(self._key(path)))
 
     def add(
@@ -621,8 +622,8 @@ _SETTING: Final = re.compile(r"\s*([^=;]*)=\s*(\{(?:[^}]|\}\})*(?:\}|$)|[^;]*);?
 
 
 def open_value(name: str, value: str) -> str | None:
-    """Return a parameter of a connection URL without the secrets in it, or `None` if it is a secret
-    itself. The name of a variable, `${NAME}`, is not a secret."""
+    """Return a parameter of a connection URL without the secrets in it, or `None` if the value
+    itself is a secret. A reference to an environment variable, `${NAME}`, is not a secret."""
     if _VARIABLE.fullmatch(value):
         return value
     if SECRET_NAME.search(name):

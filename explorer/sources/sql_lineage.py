@@ -71,7 +71,7 @@ _FEW: Final = 5
 
 class KnownTables:
     """The tables that queries may read, by path, with their columns. Names are matched without
-    regard to case. Tables of `below` are found if none of these has the name."""
+    regard to case. A table that is not among them is looked up in `below`."""
 
     def __init__(
         self, tables: Iterable[tuple[Path, Sequence[str]]] = (), below: "KnownTables | None" = None
@@ -85,7 +85,7 @@ class KnownTables:
             self.add(path, columns)
 
     def add(self, path: Path, columns: Sequence[str], fields: Sequence[str] = ()) -> None:
-        """Add a table, or replace its columns if it is already known. `fields` are those of
+        """Add a table, or replace its columns if it is already known. `fields` are the fields of
         structs, as `column.field`."""
         if path not in self._columns:
             self._resolutions.clear()
@@ -103,14 +103,14 @@ class KnownTables:
         return self._below.fields(path)
 
     def columns(self, path: Path) -> Sequence[str]:
-        """Return the columns of a table, empty if it or its columns are not known. A table that is
-        not among these is looked up in `below`."""
+        """Return the columns of a table, empty if it or its columns are not known. Other tables are
+        looked up in `below`."""
         if path in self._columns or self._below is None:
             return self._columns.get(path, ())
         return self._below.columns(path)
 
     def remove(self, path: Path) -> None:
-        """Remove a table, if it is among these; `below` is not changed."""
+        """Remove a table, if it is known; tables in `below` are kept."""
         if self._columns.pop(path, None) is not None:
             self._resolutions.clear()
             folded = tuple(part.casefold() for part in path)
@@ -121,7 +121,7 @@ class KnownTables:
                     del self._by_end[folded[start:]]
 
     def __contains__(self, path: Path) -> bool:
-        """Return whether a table is among these, without those of `below`."""
+        """Return whether a table is known, not counting those in `below`."""
         return path in self._columns
 
     def find(self, table_name: Path, near: Path) -> Path | None:
@@ -142,8 +142,8 @@ class KnownTables:
         return self._below.find(table_name, near) if self._below is not None else None
 
     def match(self, table_name: Path, near: Path) -> list[Path]:
-        """Return the paths of the tables whose names begin with one that ends with `*`, in order by
-        name. Cost: looks at every table."""
+        """Return the paths of the tables that match a name which ends with `*`, in order by name.
+        Cost: looks at every table."""
         start = table_name[-1].casefold().removesuffix("*")
         names = {path[-1] for path in self._columns if path[-1].casefold().startswith(start)}
         found = (self.find((*table_name[:-1], name), near) for name in sorted(names))
@@ -203,9 +203,9 @@ def find_table(tables: KnownTables, name: Path, near: Path, dialect: str) -> Pat
 
 
 def _steps(path: Path, name_length: int, near: Path) -> int | None:
-    """Return how many names of a path precede those of `near`, such as that of a platform instance
-    or of a database that is not given; `None` if the table is not in `near`. `name_length`
-    is the number of trailing parts that the query names."""
+    """Return how many names of a path precede the names in `near`, such as a platform instance or
+    an omitted database; `None` if the table is not in `near`. `name_length` is the number of
+    trailing parts that the query names."""
     container = tuple(part.casefold() for part in path[:-name_length])
     depth = len(path) - 1
     if not container:
@@ -231,12 +231,12 @@ def _is_in(container: Path, near: Path) -> bool:
 
 @dataclass(slots=True)
 class QueryLineage:
-    """What a query reads.
+    """The tables and columns that a query reads.
 
     `tables` are the tables. `columns` has, for each column of the result by position, the columns
-    of tables that it is made from, and `names` the names of these result columns, in lower
-    case; `*` stands for any number of columns that are not known. `gaps` has, by position, the
-    reason why a column is not traced, or not completely, and `notes` what else is not understood.
+    of tables that it is made from, and `names` the names of these result columns, in lower case;
+    `*` stands for any number of columns that are not known. `gaps` has, by position, the reason why
+    a column is not traced, or not completely, and `notes` other things that are not understood.
     `used` has, by table, the columns that occur anywhere in the query. `problem` is the reason if
     nothing of the query was understood; `columns` and `names` are then empty.
     """
@@ -279,9 +279,9 @@ class QueryLineage:
             self.add(column)
 
     def describe_gaps(self, names: Sequence[str] | None = None) -> str | None:
-        """Return which columns are not traced, or not completely, each with the reason, and what
-        else is not understood; `None` if everything is. `names` are those of the columns if they
-        differ from those of the query."""
+        """Return which columns are not traced, or not completely, each with the reason, and other
+        things that are not understood; `None` if there are none. `names` are the names of the
+        columns if they differ from those in the query."""
         by_reason: dict[str, list[str]] = {}
         labels = self.names if names is None else names
         for at, reason in sorted(self.gaps.items()):
@@ -329,8 +329,8 @@ def mark_duplicates(lineage: QueryLineage) -> None:
 
 @contextmanager
 def reading(lineage: QueryLineage) -> Iterator[None]:
-    """Record an error in the block as the problem of a lineage, and clear its columns. Catches
-    `NotUnderstood` and the errors that sqlglot raises."""
+    """Record an error in the block as the `problem` of a lineage, and clear the columns and names
+    of the lineage. Catches `NotUnderstood` and the errors that sqlglot raises."""
     from sqlglot.errors import SqlglotError
 
     level = _log.level
@@ -358,7 +358,8 @@ def open_statement(sql: str, dialect: str) -> str | None:
 
 
 def _without_values(sql: str, dialect: str) -> tuple[str, list[str]] | None:
-    """Return a statement as `open_statement` does, and the values that were in double quotes."""
+    """Return a statement in the form of `open_statement`, and the values that were in double
+    quotes."""
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import SqlglotError
 
@@ -395,7 +396,7 @@ def _without_values(sql: str, dialect: str) -> tuple[str, list[str]] | None:
 
 
 def hide_values(lineage: QueryLineage, sql: str, dialect: str) -> None:
-    """Remove the values of a statement from what is told of its lineage.
+    """Remove the values of a statement from the problem, gaps and notes of its lineage.
 
     Values in double quotes, which the dialect takes for names of columns, are replaced with `?`.
     For a statement of which only two words may be shown, the part that quotes it is removed.
@@ -535,9 +536,9 @@ _LIKE_POSTGRES: Final = frozenset(("duckdb", "materialize", "postgres", "redshif
 
 
 def _write_plainer(tokens: Sequence[Any], sql: str) -> str:
-    """Return SQL with what PostgreSQL writes in the definitions of views and sqlglot does not parse
-    in another way: casts to arrays of types that it does not know, and joins in brackets that begin
-    with `unnest`. The columns that are read stay the same."""
+    """Return equivalent SQL without two constructs that PostgreSQL writes in the definitions of
+    views and that sqlglot does not parse: casts to arrays of unknown types, and joins in brackets
+    that begin with `unnest`. The columns that are read stay the same."""
     kinds = [token.token_type.name for token in tokens]
     cuts: list[tuple[int, int, str]] = []
     for at, kind in enumerate(kinds):
@@ -572,8 +573,8 @@ def _is_too_deep(tokens: Iterable[Any]) -> bool:
 
 
 def query_of(statement: Any) -> Any:
-    """Return the query that a statement is, or that its `CREATE` or `INSERT` contains, together
-    with the CTEs of the statement. Raises `NotUnderstood` if there is none."""
+    """Return the query in a statement, which is the statement itself or a part of its `CREATE` or
+    `INSERT`, together with the CTEs of the statement. Raises `NotUnderstood` if there is none."""
     from sqlglot import exp
 
     query = statement
@@ -607,8 +608,9 @@ def trace_query(
     lineage: QueryLineage,
     variables: Container[str] = (),
 ) -> None:
-    """Add what a query reads to a lineage. `variables` are names in lower case that are no columns
-    unless a table has them. Raises the errors of sqlglot."""
+    """Add the tables and columns that a query reads to a lineage. `variables` are names in lower
+    case that refer to a column only if a table has one with this name. Raises the errors of
+    sqlglot."""
 
     def find_tables(name: Path) -> list[NamedTable]:
         path = find_table(tables, name, near, dialect)
@@ -657,7 +659,7 @@ def rename_table(table: Any, label: str) -> None:
 
 
 def lineage_reason(lineage: QueryLineage, names: Sequence[str] | None = None) -> str | None:
-    """Return what a person is told of a lineage that is not complete, `None` for a complete one."""
+    """Return a sentence for users about the gaps in a lineage, or `None` if it is complete."""
     if lineage.problem is not None:
         return f"no column lineage: {lineage.problem}"
     untraced = lineage.describe_gaps(names)
@@ -665,8 +667,8 @@ def lineage_reason(lineage: QueryLineage, names: Sequence[str] | None = None) ->
 
 
 def add_tables(writer: DatasetWriter, tables: Sequence[TableDefinition], dialect: str) -> None:
-    """Add the tables of a database to an inventory, views with their lineage. A view is listed as
-    skipped with the columns that are not traced, or with the reason if none is."""
+    """Add the tables of a database to an inventory, and the lineage of its views. For a view that
+    is not completely traced, a skipped part is added with the reason."""
     known_tables = KnownTables()
     for table in tables:
         fields = [column.path for column in table.columns or () if column.is_nested]

@@ -1,5 +1,5 @@
-"""Split SQL scripts into statements: those in blocks, loops and branches on their own, and the
-definition of a procedure, function or trigger as one statement with its body."""
+"""Split SQL scripts into statements. Statements in blocks, loops and branches are separate; the
+definition of a procedure, function or trigger is one statement with its body."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -62,16 +62,17 @@ _MODES: Final = frozenset(("IN", "OUT", "INOUT", "VARIADIC"))
 
 
 def separate_parameters(sql: str, dialect: str) -> str:
-    """Return SQL with a space after numbered parameters, without which sqlglot cannot split it."""
+    """Return SQL with a space after each numbered parameter that sqlglot could not split from the
+    following text."""
     if dialect not in _DOLLAR_QUOTES or "$" not in sql:
         return sql
     return _PARAMETERS.sub(lambda match: f"{match[2]} " if match[2] else match[0], sql)
 
 
 def split_statements(sql: str, dialect: str) -> Iterator[tuple[int, str]]:
-    """Yield the first line, counted from 1, and the text of each statement of a script. The words
-    that make blocks, loops and branches of them are left out. A script that cannot be tokenised is
-    yielded as one statement."""
+    """Yield the first line, counted from 1, and the text of each statement of a script. Words that
+    only form blocks, loops and branches are left out. A script that cannot be tokenised is yielded
+    as one statement."""
     from sqlglot.errors import SqlglotError
 
     sql = separate_parameters(sql, dialect)
@@ -90,7 +91,7 @@ def split_statements(sql: str, dialect: str) -> Iterator[tuple[int, str]]:
 
 
 class _Token(NamedTuple):
-    """A token with the name of its type, and where it is: `end` is the index of its last
+    """A token with the name of its type and its position: `end` is the index of its last
     character."""
 
     kind: str
@@ -106,9 +107,9 @@ class _Token(NamedTuple):
 
 
 def _tokenize(sql: str, dialect: str, start: int = 0, line: int = 1) -> list[_Token]:
-    """Return the tokens of SQL, of which `start` characters precede `sql` and its first line is
-    `line`. sqlglot takes what follows words such as CALL for one text; it is split too. Raises the
-    errors of sqlglot."""
+    """Return the tokens of SQL. `start` is the number of characters before `sql` in the script,
+    `line` the number of its first line. The text after words such as CALL, which sqlglot returns as
+    one token, is split too. Raises the errors of sqlglot."""
     from sqlglot.dialects.dialect import Dialect
 
     tokens = Dialect.get_or_raise(dialect).tokenize(sql)
@@ -140,7 +141,7 @@ def _after_blanks(sql: str, at: int) -> int:
 
 
 class _Splitter:
-    """Finds where the statements in tokens begin and end."""
+    """Finds the first and last token of each statement."""
 
     def __init__(self, tokens: Sequence[_Token], sql: str, dialect: str) -> None:
         self.tokens = tokens
@@ -169,7 +170,7 @@ class _Splitter:
         return self.words[at] if 0 <= at < len(self.words) else ";"
 
     def spans(self) -> Iterator[tuple[int, int]]:
-        """Yield the indices of the first token of each statement, and of that after its last."""
+        """Yield the index of the first token of each statement, and the index after its last."""
         at = 0
         while at < len(self.words):
             if self.words[at] == ";":
@@ -186,7 +187,7 @@ class _Splitter:
             at = end
 
     def _skip(self, at: int) -> tuple[int, tuple[int, int] | None]:
-        """Return the index after words that only make a block, loop or branch, and the span of the
+        """Return the index after words that only form a block, loop or branch, and the span of the
         query that a loop reads, if any."""
         word, following = self._word(at), self._word(at + 1)
         if word == "<" and following == "<":
@@ -269,8 +270,8 @@ class _Splitter:
         return len(self.words)
 
     def _begins(self, at: int, start: int, seen: set[str]) -> bool:
-        """Return whether a word of SQL Server begins a statement, after one from `start` on with
-        the words `seen` outside of brackets."""
+        """Return whether a word begins a statement in SQL Server. The statement before it begins at
+        `start` and has the words `seen` outside of brackets."""
         word, before, first = self.words[at], self._word(at - 1), self.words[start]
         if word not in _STARTS or before in _BEFORE_QUERIES:
             return False
@@ -424,7 +425,7 @@ def _body_start(
 
 
 def _variables(tokens: Sequence[_Token], words: Sequence[str], at: int) -> frozenset[str]:
-    """Return the names of the parameters after the name of a routine, and of declared variables."""
+    """Return the names of declared variables, and of the parameters after a routine's name."""
     names: set[str] = set()
     depth = 0
     is_name = is_declared = False
@@ -447,8 +448,8 @@ def _variables(tokens: Sequence[_Token], words: Sequence[str], at: int) -> froze
 
 @dataclass(frozen=True, slots=True)
 class OutputClause:
-    """The OUTPUT of a statement of SQL Server: the list of its expressions, and the table that they
-    are written to, if any, as SQL."""
+    """The OUTPUT clause of a statement of SQL Server, as SQL: its list of expressions, and the
+    table that they are written to, if any."""
 
     expressions: str
     target: str | None

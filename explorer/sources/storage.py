@@ -34,8 +34,8 @@ _SECONDS: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file or folder: its name, relative to the listed folder, and its size in bytes. A link to a
-    folder `is_link` and no folder, which avoids cycles."""
+    """A file or folder: its name, relative to the listed folder, and its size in bytes. For a link
+    to a folder, `is_link` is set and `is_folder` is not, which avoids cycles."""
 
     name: str
     is_folder: bool = False
@@ -261,7 +261,8 @@ def _azure(fs: Any) -> Any:
 
 
 def _for_duckdb(system: Any, scheme: str) -> Any:
-    """Return a file system of pyarrow in the form that DuckDB accepts, for URLs with a scheme."""
+    """Return a pyarrow file system in the form that DuckDB accepts, for URLs with the given
+    scheme."""
     from fsspec.implementations.arrow import ArrowFSWrapper
 
     class Wrapped(ArrowFSWrapper):  # type: ignore[misc]

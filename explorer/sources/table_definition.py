@@ -1,5 +1,5 @@
-"""Determine what a statement or query defines: the columns of a table, how each is computed, and
-which rows there are."""
+"""Determine the table that a statement or query defines: its columns, the expressions that compute
+them, and the parts of the query that determine its rows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,8 +28,8 @@ class DefinedColumn:
     """A column of a definition.
 
     `type` is the type that the SQL gives it, or `None` if it depends on tables. `made_by` is the
-    expression over columns of tables that computes it, or `None` if that is not known; it `is_cast`
-    if that is a cast.
+    expression over columns of tables that computes it, or `None` if that is not known; `is_cast` is
+    set if that is a cast.
     """
 
     name: str
@@ -40,8 +40,9 @@ class DefinedColumn:
 
 @dataclass(frozen=True, slots=True)
 class DefinedTable:
-    """What a statement defines. `parts` says in a comparable form which rows a query has: its
-    conditions, joins and groups over columns of tables. It has no part that is not known."""
+    """The table that a statement defines. `parts` has the parts of the query that determine its
+    rows, in a comparable form: conditions, joins and groups over columns of tables. Parts that are
+    not known are left out."""
 
     columns: list[DefinedColumn] = field(default_factory=list)
     parts: dict[QueryPart, list[str]] = field(default_factory=dict)
@@ -50,14 +51,14 @@ class DefinedTable:
 def defined_columns(
     statement: Any, dialect: str, columns_of: Callable[[Path], Sequence[str] | None]
 ) -> list[DefinedColumn]:
-    """Return the columns of what `define_table` returns."""
+    """Return the columns of the table that a statement defines; see `define_table`."""
     return define_table(statement, dialect, columns_of).columns
 
 
 def define_table(
     statement: Any, dialect: str, columns_of: Callable[[Path], Sequence[str] | None]
 ) -> DefinedTable:
-    """Return what a query defines, or the `CREATE` of a table or view.
+    """Return the table that a query, or the `CREATE` of a table or view, defines.
 
     `columns_of` returns the columns of a table that the query reads; it is called only if the query
     contains a `*`, or several tables and a column without the name of its table. The statement is
@@ -144,7 +145,7 @@ def _define_query(
 def _read_parts(
     scope: "Scope | None", dialect: str, labels: dict[str, Path]
 ) -> dict[QueryPart, list[str]]:
-    """Return which rows a query has; empty if that cannot be told."""
+    """Return the parts of a query that determine its rows; empty if they cannot be determined."""
     from sqlglot.errors import SqlglotError
 
     if scope is None:
@@ -180,7 +181,8 @@ def _read_scopes(scope: "Scope", visited: set[int]) -> "Iterator[Scope]":
 
 
 def _parts_of(scope: "Scope", labels: dict[str, Path]) -> Iterator[tuple[QueryPart, Any]]:
-    """Yield what determines the rows of one query, over columns of tables."""
+    """Yield the parts of one query that determine its rows, as expressions over columns of
+    tables."""
     from sqlglot import exp
 
     query: Any = scope.expression
@@ -255,8 +257,8 @@ def _resolve(scope: "Scope", at: int, labels: dict[str, Path], deepest: int) -> 
 
 
 def _expand(expression: Any, scope: "Scope", labels: dict[str, Path], deepest: int) -> Any:
-    """Return an expression of a query over columns of tables, without parentheses that mean
-    nothing. Raises `_TooLarge`."""
+    """Return an expression of a query as one over columns of tables, without redundant parentheses.
+    Raises `_TooLarge`."""
     from sqlglot import exp
     from sqlglot.optimizer.scope import Scope
 

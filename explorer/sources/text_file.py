@@ -1,5 +1,5 @@
-"""CSV and JSON files in a form that DuckDB reads: in UTF-8, and of a CSV file each row with as many
-fields as its header. The beginning of a file that is not like that is copied."""
+"""Convert CSV and JSON files to a form that DuckDB reads: in UTF-8 and, for CSV, with as many
+fields in each row as in the header. Of other files, the beginning is copied in this form."""
 
 import csv
 import io
@@ -30,9 +30,9 @@ _MOST_CHARACTERS: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class TextCopy:
-    """The beginning of a file, copied to `path`. `encoding` is that of the file. Of its `rows`
-    after the header `ragged` had more or fewer fields than the header. It `is_whole` if nothing was
-    left out."""
+    """The beginning of a file, copied to `path`. `encoding` is the encoding of the original. `rows`
+    is the number of rows after the header, `ragged` the number of rows with more or fewer fields
+    than the header. `is_whole` is set if nothing was left out."""
 
     path: Path
     encoding: str
@@ -43,7 +43,7 @@ class TextCopy:
 
 @contextmanager
 def _open(storage: Storage, address: str) -> Iterator[BinaryIO]:
-    """Open the decompressed bytes of a file. Raises `InvalidFile` if it turns out to be damaged."""
+    """Open the decompressed bytes of a file. Raises `InvalidFile` if it is damaged."""
     with storage.open(address) as stream:
         data, source = decompress(stream)
         yield data
@@ -52,14 +52,14 @@ def _open(storage: Storage, address: str) -> Iterator[BinaryIO]:
 
 
 def read_encoding(storage: Storage, address: str) -> str:
-    """Return the encoding of a text file, found out from its beginning."""
+    """Return the encoding of a text file, detected from its beginning."""
     with _open(storage, address) as data:
         return find_encoding(data.read(SAMPLE_BYTES))
 
 
 def why_no_records(storage: Storage, address: str, encoding: str) -> str | None:
-    """Return what a JSON file has instead of records, or `None` if it has them: objects in a list,
-    or one after another. Reads its beginning."""
+    """Return a phrase for the content of a JSON file that does not contain records, or `None` if it
+    does: objects in a list, or one after another. Reads its beginning."""
     with _open(storage, address) as data:
         start = data.read(SAMPLE_BYTES)
     text = start.decode(encoding, errors="replace").removeprefix("\ufeff").lstrip(_SPACE)
@@ -88,10 +88,10 @@ def copy_text(
     most_rows: int,
     encoding: str | None,
 ) -> TextCopy:
-    """Copy the beginning of a file into a folder: that many rows at most, but of a JSON list all.
+    """Copy the beginning of a file into a folder: at most `most_rows` rows, but all of a JSON list.
 
-    The copy is in UTF-8. If rows of a CSV file are ragged, what they have more than the header is
-    left out, and what they lack is empty. The encoding is found out unless it is given. Raises
+    The copy is in UTF-8. In ragged rows of a CSV file, fields beyond those of the header are
+    dropped, and missing ones are empty. The encoding is detected unless it is given. Raises
     `InvalidFile` if the file is not in that encoding, or damaged, and `OSError`.
     """
     name = encoding or read_encoding(storage, address)
@@ -123,7 +123,7 @@ def _decode_lines(data: BinaryIO, encoding: str) -> Iterator[str]:
 
 
 def _copy_json(lines: Iterable[str], file: TextIO, most_lines: int | None) -> bool:
-    """Copy lines, and return whether all were copied."""
+    """Copy lines, at most `most_lines`, and return whether all were copied."""
     size = 0
     for number, line in enumerate(lines):
         if number == most_lines:
@@ -135,7 +135,7 @@ def _copy_json(lines: Iterable[str], file: TextIO, most_lines: int | None) -> bo
 
 
 def _read_rows(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file that have fields, the header first."""
+    """Yield the non-empty rows of a CSV file, the header first."""
     csv.field_size_limit(sys.maxsize)
     each_line = iter(lines)
     header = next(each_line, "")
@@ -146,7 +146,7 @@ def _read_rows(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _copy_rows(lines: Iterable[str], file: TextIO, most_rows: int) -> tuple[int, int, bool]:
-    """Copy the header and the rows after it; return how many rows there are, how many are ragged,
+    """Copy the header and the rows after it. Return the number of rows, the number of ragged ones,
     and whether all were copied."""
 
     def copied() -> Iterator[str]:
