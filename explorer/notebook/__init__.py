@@ -1,4 +1,4 @@
-"""The catalog in a notebook: objects that show themselves well and are DataFrames when asked.
+"""The catalog in a notebook: objects that render themselves and can be converted to DataFrames.
 
 `%load_ext explorer.notebook` adds the commands of `explorer.notebook.magics`.
 """
@@ -12,7 +12,7 @@ __all__ = ["load_ipython_extension"]
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:
-    """Offer `%catalog` and `%%describe` in this shell; IPython calls it."""
+    """Register `%catalog` and `%%describe` in a shell; called by IPython."""
     from explorer.notebook.magics import CatalogMagics
 
     CatalogMagics(shell).register()

@@ -83,7 +83,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Server(Shown, ServerInfo):
-    """The description of a server, as it reports it."""
+    """The description that a server gives of itself."""
 
     def parts(self) -> Iterator[Part]:
         kind = "the local catalog" if self.embedded else ""
@@ -108,10 +108,10 @@ _MOST_REMARKS = 20
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AddedTable(ShownTable):
-    """The changes of a source in the catalog; without `outcome`, the planned ones.
+    """The changes that adding a source made in the catalog; without `outcome`, the planned ones.
 
-    `kept_options` are the names of options that were not given, and are as the source was added
-    with.
+    `kept_options` are the names of options that were not given again, and keep the values with
+    which the source was added before.
     """
 
     plan: "RunPlan"
@@ -149,7 +149,7 @@ _MOST_ROWS = 20
 
 @dataclass(frozen=True, repr=False)
 class Names(ShownTable):
-    """Entities by name, as completion knows them now: iterates over their names."""
+    """The entities whose names completion knows now: iterates over their names."""
 
     entries: tuple[tuple[Urn, str], ...]
     total: int | None
@@ -182,14 +182,15 @@ class Names(ShownTable):
 
 
 _NAMES_AT_ONCE = 200
-# What the first completion of a session reads, and how long it may keep a reader waiting.
+# How many names the first completion of a session reads, and for how long it may block.
 _NAMES_AT_FIRST = 2_000
 _COMPLETION_SECONDS = 1.0
 
 
 @takes_names
 class CatalogReader(SearchReader):
-    """Implements with a client the methods of both notebook catalogs that read or add labels."""
+    """The methods of both notebook catalogs that read the catalog or add labels, implemented with a
+    client."""
 
     async def info(self) -> Server:
         """Return the server's description of itself. One request.
@@ -202,7 +203,7 @@ class CatalogReader(SearchReader):
         """Return for each documented column, in schema order, the change that set its current
         description: the edited one if there is one, else the ingested one.
 
-        Two requests where the latest 20 versions tell it, else more, and one for the names.
+        Two requests if the latest 20 versions suffice, else more, and one for the authors' names.
 
         Example: `cat.blame(urn).df`
         """
@@ -212,7 +213,7 @@ class CatalogReader(SearchReader):
 
     async def column_history(self, urn: str | Urn, column: str) -> ColumnChanges:
         """Return every change of a column's description by ingestion and by people, newest first;
-        empty if it never had one. `column` is its exact field path.
+        empty if the column never had a description. `column` is its exact field path.
 
         One request per 20 versions of the ingested and of the edited schema aspect if the server
         returns several versions at once, else one per version; and one for the names.
@@ -225,8 +226,8 @@ class CatalogReader(SearchReader):
 
     async def journal(self, words: str = "") -> JournalTable:
         """Return the edits made from this machine on every server, with the previous values; with
-        `words` only those of saves that contain all of them in a name, a text, a label, or the day
-        as in 2030-01-31. `undo_save` undoes one of its `saves`. No request.
+        `words`, only edits of saves that contain all the words in a name, a text, a label, or the
+        date (`2030-01-31`). `undo_save` undoes one of its `saves`. No request.
 
         Example: `cat.journal("orders").df`
         """
@@ -243,9 +244,9 @@ class CatalogReader(SearchReader):
         values: bool = True,
     ) -> ChangesTable:
         """Return a page of the changes after an offset of the log, or from the oldest change kept,
-        at most `limit` (a server may give fewer, ours 1,000); `values=False` leaves out what was
-        written. One request, one more the first time, and one for a hundred names.
-        `changes(limit=0).head` is where the log ends.
+        at most `limit` (a server may return fewer, this project's at most 1,000); `values=False`
+        leaves out the written values. One request, one more the first time, and one per hundred
+        names. `changes(limit=0).head` is the offset at the end of the log.
 
         Example: `cat.changes(limit=10).df`
         """
@@ -257,8 +258,8 @@ class CatalogReader(SearchReader):
     async def runs(
         self, *, start: int = 0, count: int = 100, include_removed: bool = False
     ) -> Runs:
-        """Return the ingestion runs with metadata left, newest first; `include_removed` counts
-        belongs to soft-deleted entities too. One request.
+        """Return the ingestion runs whose metadata is still stored, newest first; with
+        `include_removed`, metadata of soft-deleted entities counts too. One request.
 
         Example: `cat.runs(count=5).df`
         """
@@ -270,8 +271,8 @@ class CatalogReader(SearchReader):
         return runs
 
     async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
-        """Return rows, use and last change of the datasets among these; those without any are left
-        out. One request per 25; can be interrupted.
+        """Return the number of rows, the use and the last change of the datasets among these
+        entities; datasets with none of them are left out. One request per 25; can be interrupted.
 
         Example: `cat.measures([urn])[Urn.parse(urn)].rows`
         """
@@ -288,8 +289,8 @@ class CatalogReader(SearchReader):
         """Add tags, given by id, name or URN, to an entity, or to a dataset's column at an exact
         path; present ones are kept.
 
-        Two requests, one if there is nothing to change. Raises `NotFound`, with similar tags, for
-        one that does not exist; `TextConflict` if the entity no longer has the tags `instead_of`.
+        Two requests, one if there is nothing to change. Raises `NotFound`, naming similar tags, for
+        a tag that does not exist; `TextConflict` if the entity no longer has the tags `instead_of`.
 
         Example: `cat.add_tags(urn, "PII", column="order_id")`
         """
@@ -305,7 +306,8 @@ class CatalogReader(SearchReader):
         column: str | None = None,
         instead_of: str | Urn | Iterable[str | Urn] | None = None,
     ) -> Edit:
-        """Add glossary terms to an entity or a column, as `add_tags` does.
+        """Add glossary terms to an entity or a column. Names, requests and errors are as for
+        `add_tags`.
 
         Example: `cat.add_terms(urn, "Finance.NetRevenue", column="net_amount")`
         """
@@ -321,8 +323,9 @@ class CatalogReader(SearchReader):
         ownership: str = "TECHNICAL_OWNER",
         instead_of: Iterable[str] | None = None,
     ) -> Edit:
-        """Add owners to an entity, as `add_tags` does: people by id, people and groups by name or
-        URN. `ownership` is a word such as `DATA_STEWARD`, or the URN of an ownership type.
+        """Add owners to an entity: people by id, people and groups by name or URN. `ownership` is a
+        word such as `DATA_STEWARD`, or the URN of an ownership type. Requests and errors are as for
+        `add_tags`.
 
         Example: `cat.add_owners(urn, "jdoe", ownership="DATA_STEWARD")`
         """
@@ -340,7 +343,7 @@ class CatalogReader(SearchReader):
         instead_of: str | Urn | Iterable[str | Urn] | None = None,
     ) -> Edit:
         """Set the domain of an entity, given by id, name or URN, replacing any other; None removes
-        it. Otherwise as `add_tags`.
+        it. Requests and errors are as for `add_tags`.
 
         Example: `cat.set_domain(urn, "finance")`
         """
@@ -352,8 +355,8 @@ class CatalogReader(SearchReader):
     async def _suggest_similar(
         self, labels: Iterable[str], types: Sequence[str]
     ) -> AsyncIterator[None]:
-        """If the block raises `NotFound` because one of these labels, given as URNs, does not
-        exist, raise one that names similar labels."""
+        """If the `with` block raises `NotFound` because one of these labels, given as URNs, does
+        not exist, raise a `NotFound` that names similar labels instead."""
         try:
             yield
         except NotFound:
@@ -377,21 +380,21 @@ class NotebookCatalog(SearchCatalog):
         orders = cat["fct_orders"]                # by name or URN; TAB completes names
         orders.schema, orders.usage(), orders.lineage(), orders.impact(), orders.history()
         orders = orders.describe("One row an order.").add_tags("PII")
-        cat.undo_save()                           # takes back the last save
-        cat.explore()                             # all of it as a widget
+        cat.undo_save()                           # undoes the last save
+        cat.explore()                             # a widget to browse and edit
         cat.drafts                                # texts that were typed and not saved
         cat.docs("orders")                        # descriptions to edit in a DataFrame
         cat.stewardship.worklist()                # what to document next
 
     An error is shown in one line; `%tb` shows its traceback. The results of `search`, `entity`,
-    `dataset` and `browse` are shown as tables and can be converted to DataFrames; everything else
-    is the client's.
+    `dataset` and `browse` are shown as tables and can be converted to DataFrames; the other methods
+    are those of `explorer.client.Catalog`.
 
-    Edits go into the journal that the terminal and the command write too: `cat.undo_save()` takes
-    back what the last save of this notebook did, `cat.redo()` does it again.
+    Edits are recorded in the same journal as those of the terminal and the command line:
+    `cat.undo_save()` undoes the last save of this notebook, `cat.redo()` repeats it.
 
-    `cat["fct_orders"]` is the entity of that name or URN, and completes from what was read;
-    `cat.names()` reads them all.
+    `cat["fct_orders"]` is the entity with that name or URN; completion offers the names read so
+    far, and `cat.names()` reads more.
     """
 
     reader: CatalogReader
@@ -430,9 +433,9 @@ class NotebookCatalog(SearchCatalog):
     measures = Waiting(CatalogReader.measures, "reading sizes and use").call
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """See `client.Catalog.wait`; an edit, a tuple of some, and a save of the journal render
-        themselves. An error about a text that does not begin as a URN says how to find the URN of a
-        name.
+        """Run work on the client's thread, and return its result; see `client.Catalog.wait`. Edits,
+        tuples of edits and saves of the journal are returned as objects that render themselves. If
+        a name was given instead of a URN, the error says how to find its URN.
 
         Example: `cat.wait(cat.core.info())`
         """
@@ -444,11 +447,11 @@ class NotebookCatalog(SearchCatalog):
             raise InvalidUrn(f"{error}; cat[NAME].urn is the URN of a name") from None
 
     def _ipython_key_completions_(self) -> list[str]:
-        """Return the names and URNs that `cat["…"]` takes, the newest known first.
+        """Return the names and URNs that complete `cat["…"]`, those read last first.
 
         The first completion of a session reads the names of up to 2,000 datasets, on the client's
-        thread, and waits one second at most: the next one has the rest. Any other asks no server,
-        unless that failed.
+        thread, and waits at most one second; the next completion has the rest. Later completions
+        send no request unless the first failed.
         """
         reading = self._reading_names
         if reading is None or (
@@ -465,10 +468,10 @@ class NotebookCatalog(SearchCatalog):
         """Return a widget to browse, search, read and document this catalog in the page, starting
         with a search for `text`, a filter, and an open entity, given by its URN or name.
 
-        Its `selected`, `results`, `entity` and `df` say in Python what the reader does. A cell that
-        is run again continues with its drafts and, if the call names no other search or entity,
-        with its search. Returns at once, but for a name, which is searched for: it reads in the
-        background, about six requests at first.
+        Its attributes `selected`, `results`, `entity` and `df` follow what the reader does on the
+        page. A cell that is run again keeps its drafts and, unless the call gives another search or
+        entity, its search. Returns at once, except that an entity's name is searched for first; the
+        page is read in the background, with about six requests at first.
 
         Example: `explorer = cat.explore("orders", filter="platform:snowflake")`
         """
@@ -489,7 +492,7 @@ class NotebookCatalog(SearchCatalog):
         completion: `cat["ord<TAB>"]`.
 
         One request per 200 entities and two for their names; shows its progress, and can be
-        interrupted: what was read by then is kept.
+        interrupted: the names read by then are kept.
 
         Example: `cat.names("revenue", limit=500)`
         """
@@ -522,9 +525,10 @@ class NotebookCatalog(SearchCatalog):
         """Return the columns with a name in all tables or in those that match a filter, for at most
         `limit` tables: their types and descriptions side by side.
 
-        The name is that of a column or the end of a nested one, in any case; `*` and `?` stand for
-        letters: `*_id`. One request for 200 tables, one for the columns of a hundred, and one for a
-        hundred names of tags and terms; shows how far it is, and may be interrupted.
+        `name` is the path of a column, or the end of the path of a nested one, in upper or lower
+        case; `*` and `?` are wildcards: `*_id`. One request per 200 tables, one per hundred tables
+        for their columns, and one per hundred names of tags and terms; shows its progress, and can
+        be interrupted.
 
         Example: `cat.columns("customer_id", filter="platform:snowflake").df`
         """
@@ -556,11 +560,11 @@ class NotebookCatalog(SearchCatalog):
         filter: Filter | str | None = None,
         folder: str | None = None,
     ) -> "Documentation":
-        """Return the documentation of the datasets that a search finds, or of those in and below a
-        folder, and of their columns: `stewardship.documentation`, for editing as a DataFrame.
+        """Return the descriptions of the datasets that a search finds, or that are in and below a
+        folder, and of their columns, for editing as a DataFrame; see `stewardship.documentation`.
 
-        `docs.df` is the frame, `docs.diff()` shows what its texts would change, and `docs.apply()`
-        writes that. Requests of the search, and those of the datasets found.
+        `docs.df` is the frame, `docs.diff()` shows the changes that its texts would make, and
+        `docs.apply()` writes them. Requests of the search, and of reading the datasets found.
 
         Example: `cat.docs("orders").df`
         """
@@ -582,17 +586,17 @@ class NotebookCatalog(SearchCatalog):
         accept_removals: bool = False,
         dry_run: bool = False,
     ) -> AddedTable:
-        """Add your own data to the catalog, as `catalog add` does: a path or URL, an engine of
-        SQLAlchemy, a connection or relation of DuckDB, or a data frame; what is in memory needs a
-        name.
+        """Add your own data to the catalog, like the command `catalog add`: a path or URL, an
+        SQLAlchemy engine, a DuckDB connection or relation, or a data frame; data in memory needs a
+        `name`.
 
-        With `stats` what the columns hold is measured, with `values` that of columns too that look
-        personal. `dialect` says that a file is a log of queries. `encoding` is that of text files,
-        which is found out otherwise, and `patterns` are those of files that are one table, such as
-        `["orders_*.csv"]`. With `dry_run` nothing is written.
-        Added again under its name, the catalog is brought up to date, with the options that it was
-        added with, where others are not given; `instance=""` takes one away. Requests as `plan_run`
-        and `run_source` make them, and one.
+        With `stats`, the values in columns are measured; with `values`, also those in columns that
+        look personal. `dialect` is the SQL dialect of a file that is a log of queries. `encoding`
+        is the encoding of text files, by default detected, and `patterns` match files that form one
+        table, such as `["orders_*.csv"]`. With `dry_run`, nothing is written. Adding data again
+        under its name updates the catalog; options that are not given keep their values, and
+        `instance=""` removes the instance. Requests are those of `plan_run` and `run_source`, and
+        one more.
 
         Example: `cat.add(cat.names("orders").df, "names_of_orders", stats=True, dry_run=True)`
         """
@@ -658,7 +662,7 @@ class NotebookCatalog(SearchCatalog):
 def _in_thread(
     method: "Callable[Concatenate[NotebookCatalog, _P], _T]",
 ) -> "Callable[Concatenate[AsyncNotebookCatalog, _P], Coroutine[Any, Any, _T]]":
-    """Return the method of the blocking catalog as one that is awaited."""
+    """Return an awaitable method that runs a method of the blocking catalog in a thread."""
 
     @wraps(method)
     async def call(catalog: "AsyncNotebookCatalog", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -675,9 +679,9 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
         page, orders = await asyncio.gather(cat.search("orders"), cat["fct_orders"])
         page.df
 
-    Takes what `Catalog` takes and has its methods. What it gives shows itself as that of `Catalog`
-    does, and waits when it is asked for more: `orders.lineage()` is not awaited. `blocking` is the
-    `Catalog` that such an object asks.
+    It has the parameters and methods of `Catalog`. Its results render themselves like those of
+    `Catalog`, and their methods block: `orders.lineage()` is not awaited. `blocking` is the
+    `Catalog` through which results send their requests.
     """
 
     _keeps_journal = True
@@ -710,10 +714,10 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
         await super().close()
 
     def __getitem__(self, name: str | Urn) -> "asyncio.Future[EntityPage]":
-        """As `Catalog[name]`, but awaited: `await cat["fct_orders"]`."""
+        """Return the entity with a name or URN: `await cat["fct_orders"]`; see `Catalog`."""
         return asyncio.ensure_future(self.read_named(name))
 
-    # Else Python would try to walk it, one number after another.
+    # Without this, Python would iterate over it by asking for the items 0, 1, 2, …
     __iter__ = None
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -727,21 +731,22 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
     def explore(
         self, text: str = "", *, filter: str = "", urn: str | Urn | None = None
     ) -> "Explorer":
-        """As `Catalog.explore`; returns at once and is not awaited."""
+        """Return the explorer widget at once, without `await`; see `Catalog.explore`."""
         return self.blocking.explore(text, filter=filter, urn=urn)
 
     @property
     def drafts(self) -> "DraftsTable":
-        """As `Catalog.drafts`; no request."""
+        """Return the drafts on this machine; see `Catalog.drafts`. No request."""
         return self.blocking.drafts
 
     @property
     def stewardship(self) -> "NotebookStewardship":
-        """As `Catalog.stewardship`: its methods block."""
+        """Return the interface for coverage, worklist, and bulk changes, whose methods block."""
         return self.blocking.stewardship
 
     def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
-        """As `Catalog.last_seen`; no request."""
+        """Return the edited description as this session last read it; see `Catalog.last_seen`. No
+        request."""
         return self.seen_texts.of(Urn.parse(urn), column)
 
 

@@ -38,8 +38,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 class Palette:
     """The colours of a chart: background, text and lines.
 
-    No single colour has a contrast of 4.5 on white and on the ground of a dark notebook, so a chart
-    brings its own ground.
+    No single colour has a contrast of 4.5 both on white and on the background of a dark notebook,
+    so a chart has its own background.
     """
 
     ground: str
@@ -88,7 +88,8 @@ class ShownFigure(ShownTable):
         return {mime: make() for mime, make in makers.items() if mime in mimetypes}
 
     def _display_(self) -> "go.Figure":
-        # Asked by marimo, which of a bundle shows the HTML alone; a figure it shows alive.
+        # Called by marimo, which of a MIME bundle shows only the HTML, but shows a figure as
+        # interactive.
         return self.figure()
 
     def _as_json(self) -> dict[str, Any]:
@@ -121,8 +122,8 @@ class ShownChart(ShownFigure):
 class PanelChart(ShownChart):
     """A chart of one or more panels below each other.
 
-    `note` is what there is to know beside the title, `empty` is said where there is nothing to
-    draw. `frame` makes the DataFrame of the numbers drawn.
+    `note` is shown beside the title, `empty` instead of the panels if there is nothing to draw.
+    `frame` returns the DataFrame of the numbers drawn.
     """
 
     title: str
@@ -171,9 +172,9 @@ class PanelChart(ShownChart):
         return Picture(self.svg(), f"{self.title}: {titles}", instead, listed)
 
     def sparklines(self) -> Iterator[Part]:
-        """Return what is drawn over time as text: name, newest number, sparkline."""
+        """Return the lines over time as text: name, newest number, sparkline."""
         rows = [
-            # The names of facts are taken as ours; these are not.
+            # The names of facts are rendered as trusted text; these names come from the catalog.
             (line(row.name, _NAME_LIMIT), Cell(f"{row.number}  {row.trend}".rstrip()))
             for panel in self.panels
             if not isinstance(panel, Bars)
@@ -241,8 +242,8 @@ _MOST_BARS = 40
 _LABEL_WIDTH = 74
 _FONT = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
 _FAINT = 'stroke="currentColor" stroke-opacity="0.3"'
-# A browser takes the scheme of the page that shows the picture, or that of the reader's system;
-# either way the picture brings its own ground.
+# A browser uses the colour scheme of the page that shows the picture, or that of the system; either
+# way, the picture has its own background.
 _DARK_STYLE = (
     "<style>@media (prefers-color-scheme:dark){"
     f".catalog-chart{{fill:{DARK.text};color:{DARK.text}}}"
@@ -476,7 +477,7 @@ def _text(
 
 
 def _cut(text: str, limit: int) -> str:
-    # Two characters are none of XML's, nor are halves of any.
+    # XML excludes U+FFFE, U+FFFF and lone surrogates.
     sound = line(text).encode(errors="replace").decode()
     sound = sound.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
     return sound if len(sound) <= limit else sound[: limit - 1] + "…"
@@ -494,7 +495,7 @@ _FORMATS: dict[Unit, dict[str, str]] = {
     "bytes": {"tickformat": "~s", "ticksuffix": "B"},
     "times": {"ticksuffix": "×"},
 }
-# How days and hours are written however far one zooms in.
+# The formats of days and hours at each zoom level.
 _CALENDAR = [
     {"dtickrange": [None, 86_399_999], "value": "%H:%M\n%b %-d"},
     {"dtickrange": [86_400_000, "M1"], "value": "%b %-d\n%Y"},
@@ -508,9 +509,9 @@ def draw_figure(chart: PanelChart) -> "go.Figure":
     """Return a Plotly figure with the panels of a chart, one below the other, on a common time
     axis.
 
-    It has a light ground, and a dark one on a dark page of marimo, and where the default template
-    of plotly is dark (`plotly.io.templates.default = "plotly_dark"`): Jupyter does not tell a
-    kernel the theme of the page. Lines differ in dash and mark as well as in colour.
+    Its background is light, but dark on a dark page of marimo, or if plotly's default template is
+    dark (`plotly.io.templates.default = "plotly_dark"`), because Jupyter does not tell a kernel the
+    theme of the page. Lines differ in dash and marker as well as in colour.
     """
     import plotly.io as pio
     from plotly.subplots import make_subplots
@@ -549,7 +550,7 @@ def draw_figure(chart: PanelChart) -> "go.Figure":
         showlegend=any(isinstance(panel, Lines) and len(panel.lines) > 1 for panel in chart.panels),
         hoverlabel={"namelength": _HOVER_LIMIT},
         modebar={"bgcolor": palette.ground, "color": palette.text, "activecolor": COLOURS[4]},
-        # One hover for all lines at a moment; bars are hovered one by one.
+        # One hover label for all lines at a moment; each bar has its own.
         hovermode="closest"
         if any(isinstance(panel, Bars) for panel in chart.panels)
         else "x unified",
@@ -605,7 +606,8 @@ def _add_lines(figure: "go.Figure", panel: Lines, row: int, chart: PanelChart) -
         figure.add_trace(_trace(series, look, chart), row=row, col=1)
         figure.data[-1].showlegend = len(panel.lines) > 1
         if len(chart.panels) > 1 and len(panel.lines) > 1:
-            # Beside its own panel, for another one has lines of the same colours.
+            # The legend is beside its own panel, because lines of another panel may have the same
+            # colours.
             figure.data[-1].legend = f"legend{row}"
             axis = next(figure.select_yaxes(row=row, col=1))
             figure.update_layout({f"legend{row}": {"y": axis.domain[1], "yanchor": "top"}})
@@ -630,8 +632,9 @@ def _add_lines(figure: "go.Figure", panel: Lines, row: int, chart: PanelChart) -
 
 
 def _only_moment(panel: Lines, chart: PanelChart) -> dict[str, Any]:
-    """Return what labels the axis of a panel whose numbers are all of one moment: that moment, with
-    a day before and after it; empty for other panels. Plotly would label milliseconds."""
+    """Return axis settings for a panel whose numbers are all of one moment: that moment as the
+    label, with a day before and after it; empty for other panels. Plotly would label
+    milliseconds."""
     moments = {local_time(at, chart.zone) for series in panel.lines for at, _ in series.points}
     if len(moments) != 1:
         return {}
@@ -654,8 +657,8 @@ def _trace(curve: Line, look: int, chart: PanelChart) -> "go.Scatter":
     import plotly.graph_objects as go
 
     many = len(curve.points) > _MOST_MARKED
-    # Plotly leaves out any zone: what is drawn is the clock's time in the zone asked for. Plain
-    # lists, and None where the server says nothing: a gap in the line.
+    # Plotly ignores time zones, so times are drawn as local clock times of `zone`. Plain lists,
+    # with None for missing numbers: a gap in the line.
     return go.Scatter(
         x=[local_time(at, chart.zone).isoformat() for at, _ in curve.points],
         y=[None if value is None else float(value) for _, value in curve.points],
@@ -670,7 +673,8 @@ def _trace(curve: Line, look: int, chart: PanelChart) -> "go.Scatter":
 def _add_bars(figure: "go.Figure", panel: Bars, row: int, palette: Palette) -> None:
     import plotly.graph_objects as go
 
-    # Numbers for places, since two names may be cut to the same and one may look like a date.
+    # Bars are placed by number, since two names may be cut to the same text, and one may look like
+    # a date.
     places = list(range(len(panel.bars)))
     names = [label(bar.name, _TICK_LIMIT) for bar in panel.bars]
     values = [float(bar.value) for bar in panel.bars]

@@ -1,4 +1,4 @@
-"""Drafts that render themselves, and are written on, saved and discarded one by one."""
+"""Drafts that render themselves, and can be continued, saved and discarded one by one."""
 
 import os
 from collections.abc import Iterator
@@ -58,8 +58,8 @@ class KeptDraft(Shown, StoredDraft):
     def save(self) -> "Edit":
         """Write the text into the catalog, then delete the draft. Two requests.
 
-        Raises `TextConflict` if the description is another one than that from which the draft
-        started; the draft stays, and `widget` shows both texts.
+        Raises `TextConflict` if the description has changed since the draft was started; the draft
+        stays, and `widget` shows both texts.
 
         Example: `cat.drafts[0].save()`
         """
@@ -67,7 +67,7 @@ class KeptDraft(Shown, StoredDraft):
         drafts.require(self)
         text = stored_description(draft.text)
         edit = self.catalog.describe(draft.urn, text, column=draft.path, instead_of=draft.base)
-        # It may be known only now which catalog this is, and what was typed on meanwhile is a draft
+        # The catalog may have been identified only by this request. Text typed meanwhile is a draft
         # of its own.
         drafts = self._drafts
         if drafts.find(self) is not None:

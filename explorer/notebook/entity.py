@@ -185,7 +185,7 @@ def _conflict_note(conflict: TextConflict) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UndoableEdit(Shown, records.Edit):
-    """An edit with its catalog."""
+    """An edit that renders itself, with the catalog in which it can be undone."""
 
     catalog: "EntityCatalog" = field(compare=False, kw_only=True)
 
@@ -237,9 +237,9 @@ class EditsTable(ShownTable, tuple[UndoableEdit, ...]):
         """Return a row for each edit, all text but the time. No request.
 
         at              datetime64[ms, UTC]
-        urn, column     string   the entity, and the exact path of the column, missing for itself
+        urn, column     string   the entity, and a column's exact path; missing for itself
         what            string   the kind of edit, such as description or tags
-        before, after   object   lists; a text is the only one, empty for nothing
+        before, after   object   lists of labels, or of one text; empty for none
         """
         columns = (
             TableColumn("at", dtype=TIME),
@@ -285,7 +285,7 @@ def _cell(side: records.Held) -> Cell:
 
 
 class Blame(ShownTable, dict[str, ColumnChange]):
-    """Who described each column last, by the column's exact path."""
+    """The change that set each column's current description, by the column's exact path."""
 
     names: ActorNames
 
@@ -307,7 +307,8 @@ class Blame(ShownTable, dict[str, ColumnChange]):
 
 
 class ColumnChanges(NamedRecords[ColumnChange]):
-    """The changes of one column's description, newest first; `names` are those of their authors."""
+    """The changes of one column's description, newest first; `names` are the names of the
+    authors."""
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each change; see `explorer.views.history.column_changes_table`. No
@@ -443,10 +444,10 @@ class History(ShownTable):
         """Return a row for each version, newest first. No request.
 
         version   int64    as the server numbers it: 0 is the latest, 1 the oldest
-        time      datetime64[ms, UTC]   when it was written, where it says so
+        time      datetime64[ms, UTC]   when it was written, if known
         who       string   who wrote it, by name; `actor` is the URN
-        run       string   the run of ingestion that brought it
-        changed   string   what it changed of the one before, in a few words
+        run       string   the ingestion run that wrote it
+        changed   string   the changes since the version before, in words
         """
         table = replace(self._table(), title=self._title(), total=self.total)
         if self.truncated:
@@ -493,8 +494,8 @@ class VersionDiff(ShownTable):
         return iter(self.diff)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each place; see `explorer.views.history.differences_table`. No
-        request."""
+        """Return a row for each value that differs; see `explorer.views.history.differences_table`.
+        No request."""
         return to_frame(differences_table(self.diff))
 
     def parts(self) -> Iterator[Part]:
@@ -515,7 +516,7 @@ class VersionDiff(ShownTable):
 
 def read_history(catalog: "EntityCatalog", urn: Urn, name: str, aspect: str, count: int) -> History:
     """Return the newest versions of an aspect and who wrote them; see `EntityPage.history`."""
-    # One more tells what the oldest of them changed.
+    # One version more is read, to know what the oldest one changed.
     page = catalog.versions(urn, aspect, count=count + 1)
     history = AspectHistory(aspect).with_page(page)
     steps = history.steps[:count]
@@ -582,7 +583,7 @@ class Owners(NamedRecords[Owner]):
 
 
 class LinksTable(NamedRecords[Link]):
-    """The documentation links of an entity; `names` are those of who added them."""
+    """The documentation links of an entity; `names` are the names of the people who added them."""
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each link: `url`, `description`, and `actor`, who added it. No
@@ -637,11 +638,11 @@ _BOTH: tuple[Direction, ...] = ("OUTGOING", "INCOMING")
 class EntityPage(ShownTable, read.Entity):
     """An entity as it was read, with its catalog.
 
-    It does not change: `describe`, `add_tags`, `reload` and the other methods that write return the
-    entity as it is afterwards; its `edit` is the edit just made, which `undo()` takes back. `names`
-    has the display names of its owners and domains, and of the tags and terms on it and its
-    columns, `mentioned` what was read of these, and `health` the assertions about it that failed
-    and the incidents that were active when it was read, or that they could not be read.
+    A page never changes: `reload`, and `describe`, `add_tags` and the other methods that write,
+    return a new page of the entity as it is afterwards; after a write, its `edit` is the edit just
+    made, which `edit.undo()` undoes. `names` has the display names of its owners and domains, and
+    of the tags and terms on it and its columns, `mentioned` the entities read for these names, and
+    `health` its failed assertions and active incidents, or the fact that they could not be read.
     """
 
     catalog: "EntityCatalog" = field(compare=False, kw_only=True)
@@ -695,11 +696,11 @@ class EntityPage(ShownTable, read.Entity):
         limit: int | None = None,
     ) -> EntityLineage | ColumnLineage:
         """Return its upstream and downstream lineage up to `hops`, at most `limit` entities in each
-        direction: a picture, a tree, a DataFrame, a networkx graph. With a `column`, return the
-        columns upstream and downstream of it: a table and a DataFrame.
+        direction, as a picture, tree, DataFrame and networkx graph. With a `column`, return the
+        columns upstream and downstream of it, as a table and DataFrame.
 
-        One request a direction where the server walks, and one for a hundred entities; for a
-        column the same. Raises `UnknownName` for a column that is not there.
+        One request per direction if the server follows lineage itself, and one per hundred
+        entities; the same for a column. Raises `UnknownName` for a column that does not exist.
 
         Example: `orders.lineage(hops=2, column="net_amount").df`
         """
@@ -713,9 +714,9 @@ class EntityPage(ShownTable, read.Entity):
         """Return everything downstream of it, or of its column at an exact path, at any distance,
         most used first.
 
-        One request for the walk where the server walks, one for a hundred entities, one for each
-        of the 500 nearest datasets to count their use; with a column one more for a hundred.
-        Raises `UnknownName` for a column that is not there.
+        One request if the server follows lineage itself, one per hundred entities, and one for each
+        of the 500 nearest datasets to count their use; with a column, one more per hundred. Raises
+        `UnknownName` for a column that does not exist.
 
         Example: `orders.impact("customer_id")`
         """
@@ -724,7 +725,7 @@ class EntityPage(ShownTable, read.Entity):
     def paths_to(self, other: "str | Urn | EntityPage") -> PathList:
         """Return the shortest lineage paths between it and another entity, given by URN, name or
         page, in either direction and of any length. At most two requests if the server searches
-        paths, and one per hundred names; for a name those of a search before.
+        paths, and one per hundred names; for a name, also those of a search.
 
         Example: `orders.paths_to("mart_customer_360")`
         """
@@ -733,8 +734,8 @@ class EntityPage(ShownTable, read.Entity):
 
     def compare(self, other: "str | Urn | EntityPage") -> SchemaComparison:
         """Compare its columns with those of another dataset, given by URN, name or page: columns
-        that only one has, and differences in types, nullability, keys or descriptions. Two requests
-        for a URN, and those of a search before for a name.
+        that only one has, and differences in types, nullability, keys or descriptions. Two
+        requests, and for a name those of a search.
 
         Example: `orders.compare("int_orders_enriched").df`
         """
@@ -742,21 +743,22 @@ class EntityPage(ShownTable, read.Entity):
         return SchemaComparison(self.schema, page.schema, (self.name, page.name))
 
     def history(self, aspect: str = "schemaMetadata", count: int = 20) -> History:
-        """Return the newest versions of an aspect: when, by whom, what changed.
+        """Return the newest versions of an aspect: when and by whom each was written, and what
+        changed.
 
-        Two requests where the server tells its versions at once; elsewhere one for each version.
-        Raises `NotFound` for an aspect it lacks, `InvalidInput` for a timeseries.
+        Two requests if the server returns several versions at once, else one per version. Raises
+        `NotFound` if the entity lacks the aspect, `InvalidInput` for a timeseries aspect.
 
         Example: `orders.history("schemaMetadata")`
         """
         return read_history(self.catalog, self.urn, self.name, aspect, count)
 
     def diff(self, older: int = -1, newer: int = 0, aspect: str = "schemaMetadata") -> VersionDiff:
-        """Return the difference between two versions of an aspect; by default, what the latest
-        changed.
+        """Return the difference between two versions of an aspect; by default, the changes of the
+        latest version.
 
-        Versions by number: 0 is the latest, 1 the oldest, -1 the one before the latest. Two or
-        three requests. Raises `NotFound` where there is no such version.
+        Versions are given by number: 0 is the latest, 1 the oldest, -1 the one before the latest.
+        Two or three requests. Raises `NotFound` if a version does not exist.
 
         Example: `orders.diff(1, 0)`
         """
@@ -770,9 +772,9 @@ class EntityPage(ShownTable, read.Entity):
     def relationships(
         self, direction: Direction | None = None, types: Sequence[str] | None = None
     ) -> Relationships:
-        """Return its edges in one direction or both: those it declares (OUTGOING) and those that
-        lead to it (INCOMING), of all relationships or those named. One request for each direction,
-        and one per hundred names.
+        """Return its edges in one direction or both: those that it declares (OUTGOING) and those
+        that lead to it (INCOMING), of all relationship types or of `types`. One request for each
+        direction, and one per hundred names.
 
         Example: `orders.relationships("INCOMING")`
         """
@@ -816,8 +818,8 @@ class EntityPage(ShownTable, read.Entity):
         start: Moment | None = None,
         end: Moment | None = None,
     ) -> ProfileChart:
-        """Return its profiles of the last `days`, between two times, or all, given as for `usage`.
-        Costs what that costs.
+        """Return its profiles of the last `days`, between two times, or all. Times and requests are
+        as for `usage`.
 
         Example: `orders.profile(days=90)`
         """
@@ -833,11 +835,11 @@ class EntityPage(ShownTable, read.Entity):
         """Write its description, or that of the column at an exact path, and return the entity read
         again.
 
-        The text is markdown; what ingestion says stays beside it. An empty text, or one of white
-        space only, removes it. Where somebody else wrote since this entity was read, nothing is
-        written and `TextConflict` shows their text, which is its `theirs`, unless with `force`; one
-        that was read in part knows no text to compare. Raises `NotFound` or `InvalidInput` where
-        there is no such entity or column. Four requests.
+        The text is Markdown; the ingested description stays beside it. An empty or blank text
+        removes the edited description. If somebody else has changed it since this entity was read,
+        writes nothing and raises `TextConflict`, whose `theirs` is their text, unless `force` is
+        set; an entity read in part has no text to compare with. Raises `NotFound` or `InvalidInput`
+        if the entity or column does not exist. Four requests.
 
         Example: `orders = orders.describe("One row an order.")`
         """
@@ -875,7 +877,7 @@ class EntityPage(ShownTable, read.Entity):
         present tags are kept. Tags are given by name or URN, one or several. `edit.undo()` undoes
         it.
 
-        Four requests, and two for each name. Raises `NotFound` where there is no such tag.
+        Four requests, and two for each name. Raises `NotFound` for a tag that does not exist.
 
         Example: `orders = orders.add_tags("PII", column="customer_id")`
         """
@@ -893,7 +895,7 @@ class EntityPage(ShownTable, read.Entity):
         )
 
     def add_terms(self, terms: _Names, column: str | None = None) -> "EditedEntity":
-        """Add glossary terms to it, or to its column, as `add_tags` does.
+        """Add glossary terms to it, or to its column; see `add_tags`.
 
         Example: `orders = orders.add_terms("Net revenue", column="net_amount")`
         """
@@ -901,7 +903,7 @@ class EntityPage(ShownTable, read.Entity):
         return self._after_edit(self.catalog.add_terms(self.urn, urns, column=column))
 
     def remove_terms(self, terms: _Names, column: str | None = None) -> "EditedEntity":
-        """Remove glossary terms, as `remove_tags` does.
+        """Remove glossary terms; see `remove_tags`.
 
         Example: `orders = orders.remove_terms("Net revenue")`
         """
@@ -909,7 +911,7 @@ class EntityPage(ShownTable, read.Entity):
         return self._after_edit(self.catalog.remove_terms(self.urn, urns, column=column))
 
     def add_owners(self, owners: _Names, ownership: str = "TECHNICAL_OWNER") -> "EditedEntity":
-        """Add owners, people and groups by name or URN, as `add_tags` does; `ownership` is the
+        """Add owners, people and groups by name or URN; see `add_tags`. `ownership` is the
         ownership type, a word (`BUSINESS_OWNER`, `DATA_STEWARD`) or a URN.
 
         Example: `orders = orders.add_owners("Nina Weber", "DATA_STEWARD")`
@@ -958,7 +960,7 @@ class EntityPage(ShownTable, read.Entity):
         return self.catalog.entity(self.urn)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row on it; see `explorer.views.search.entities_table`. No request.
+        """Return one row about the entity; see `explorer.views.search.entities_table`. No request.
 
         Example: `orders.to_frame().T`
         """
@@ -1007,7 +1009,7 @@ class EntityPage(ShownTable, read.Entity):
         return Window(series, None, newest, begin, until)
 
     def parts(self) -> Iterator[Part]:
-        """Yield what it shows, from top to bottom.
+        """Yield the parts of the page, from top to bottom.
 
         Example: `list(orders.parts())`
         """
@@ -1099,8 +1101,8 @@ class KnownNames:
                 del self._names[urn]
 
     def offered(self) -> list[str]:
-        """Return what `cat["…"]` completes: each name once, then each URN, newest first; without
-        control characters."""
+        """Return the completions of `cat["…"]`: each name once, then each URN, newest first;
+        without control characters."""
         with self._lock:
             newest = list(self._names.items())[::-1][:_MOST_OFFERED]
         keys = dict.fromkeys(name for _, name in newest)
@@ -1120,14 +1122,14 @@ def names_of_existing(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
 
 @takes_names
 class EntityReader:
-    """Implements with a client the methods of both notebook catalogs that read entities, and
-    remembers names and texts."""
+    """The methods of both notebook catalogs that read entities, implemented with a client;
+    remembers the names and texts read."""
 
     def read_with(
         self, plain: client.AsyncCatalog, blocking: "Callable[[], EntityCatalog]"
     ) -> None:
-        """Set the client, and what returns the catalog that results use for further requests, which
-        is called for each result."""
+        """Set the client, and `blocking`, a function that is called for each result and returns the
+        catalog for its further requests."""
         self._plain, self._blocking = plain, blocking
         self.known_names, self.seen_texts = KnownNames(), TextsSeen()
 
@@ -1158,7 +1160,7 @@ class EntityReader:
         terms and domains, and of entities in its properties. Two requests, and those of `health` if
         it may have assertions or incidents.
 
-        An entity of which nothing is stored is returned too, and shows that it does not exist.
+        An entity that is not stored is returned too; its page says that it does not exist.
 
         Example: `cat.entity("urn:li:corpuser:jdoe")`
         """
@@ -1202,7 +1204,8 @@ class EntityReader:
         return await self.entity(target)
 
     async def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
-        """Return what a row about each entity shows. One request per hundred; can be interrupted.
+        """Return each entity with the aspects that a row of a table shows. One request per hundred;
+        can be interrupted.
 
         Example: `cat.summed_up(cat.search("orders").urns)`
         """
@@ -1231,7 +1234,8 @@ _ReaderT = TypeVar("_ReaderT", bound=EntityReader)
 
 
 class Waiting(Generic[_ReaderT, _P, _T]):
-    """A blocking version of a reader's method; with `what` it shows a progress bar."""
+    """A blocking version of a reader's method; with `what`, it shows a progress bar of that
+    name."""
 
     def __init__(
         self,
@@ -1257,20 +1261,20 @@ class Waiting(Generic[_ReaderT, _P, _T]):
 
 
 class EntityCatalog(client.Catalog):
-    """The part of the notebook's catalog that entities read with: what is read of one is an
-    `EntityPage`."""
+    """The part of the notebook's catalog through which entities send requests; it returns entities
+    as `EntityPage`."""
 
     reader: EntityReader
 
     def __getitem__(self, name: str | Urn) -> EntityPage:
         """Return the entity of a URN, or the only one with a name.
 
-        Two requests for a URN; for a name those of a search before. Raises `NotFound` if no entity
-        has the name, `InvalidInput` with the candidates if several do.
+        Two requests, and for a name those of a search. Raises `NotFound` if no entity has the name,
+        `InvalidInput` with the candidates if several do.
         """
         return self.wait(self.reader.read_named(name))
 
-    # Else Python would try to walk it, one number after another.
+    # Without this, Python would iterate over it by asking for the items 0, 1, 2, …
     __iter__ = None
 
     urn_of = Waiting(EntityReader.urn_of).call

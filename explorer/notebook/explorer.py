@@ -1,7 +1,7 @@
 """The explorer widget: browse, search, read and document a catalog in a notebook.
 
 It holds the search, the folders, the open entity with its tabs and the drafts, exchanges messages
-with the page, and has HTML for where it cannot live.
+with the page, and provides HTML for front ends without a kernel.
 """
 
 import threading
@@ -75,7 +75,7 @@ _VERSIONS = 20
 _NEIGHBOURS = 60
 _SHORT = 200
 _LONG = 600
-# Looked at first, in this order: the edited aspects, then the ingested ones.
+# The aspects listed first, in this order: the edited ones, then the ingested ones.
 _TRACKS = (
     *("editableDatasetProperties", "editableSchemaMetadata", "schemaMetadata"),
     *("datasetProperties", "ownership", "globalTags", "glossaryTerms", "domains"),
@@ -98,7 +98,7 @@ def tabs_of(entity: "EntityPage") -> tuple[Tab, ...]:
 
 
 def head_of(entity: "EntityPage", why_not: str) -> PageState:
-    """Return the head above the tabs; `why_not` says why nothing can be edited."""
+    """Return the header above the tabs; `why_not` is the reason why nothing can be edited."""
     facts = [singular(entity.kind), entity.platform, entity.urn.origin]
     states = []
     if not entity.exists:
@@ -122,8 +122,8 @@ def head_of(entity: "EntityPage", why_not: str) -> PageState:
 def read_tab(
     catalog: "SearchCatalog", entity: "EntityPage", tab: Tab, detail: Mapping[str, Any]
 ) -> PageState:
-    """Return what a tab shows; `detail` is what the reader chose within it. Costs what the method
-    of `EntityPage` does that the tab is named after; overview and columns cost nothing."""
+    """Return the content of a tab; `detail` has the choices of the reader within it. Requests are
+    those of the method of `EntityPage` with the tab's name; overview and columns send none."""
     reads: Mapping[Tab, Callable[[], PageState]] = {
         "overview": lambda: overview(entity),
         "columns": lambda: columns(entity, detail),
@@ -171,7 +171,7 @@ def overview(entity: "EntityPage") -> PageState:
 
 
 def columns(entity: "EntityPage", detail: Mapping[str, Any]) -> PageState:
-    """Return the columns that pass the filter of the page, at most as many as it asks for."""
+    """Return the columns that pass the page's filter, at most as many as the page asks for."""
     text = str(detail.get("text") or "")
     column_filter = parse_column_filter(text)
     limit = detail.get("most")
@@ -317,7 +317,7 @@ def _history(
 
 
 _OFFERED = 8
-# Chosen among the sort orders: the results are columns.
+# The choice in the list of sort orders that makes the results columns.
 _COLUMNS = "columns"
 
 
@@ -351,7 +351,7 @@ class ExplorerSession:
         self.drawing: EmbeddedLineage | None = None
         self._drawn = ""
         self.measures: dict[Urn, Measures] = {}
-        self._unanswered = self._treeless = False
+        self._unanswered = self._lacks_folders = False
         self._details: dict[str, Mapping[str, Any]] = {}
         self._put = 0
 
@@ -363,8 +363,8 @@ class ExplorerSession:
         return self.searching.state.results
 
     def find(self, query: Query, *, put: bool = True, offering: bool = False) -> None:
-        """Run another search. With `put` the page's inputs show it, with `offering` its words are
-        completed."""
+        """Run another search. With `put`, show it in the page's inputs; with `offering`, show
+        completions of its words."""
         with self.lock:
             self.query = query
             self._put += put
@@ -391,8 +391,8 @@ class ExplorerSession:
             self._offer(query.text.strip())
 
     def again(self) -> None:
-        """Read again what could not be read: the results, the folders, the open entity."""
-        if self._treeless:
+        """Retry whatever could not be read: the results, the folders, the open entity."""
+        if self._lacks_folders:
             self.plant()
         if self.urn and self.entity is None:
             self._read_entity(Urn.parse(self.urn))
@@ -411,14 +411,16 @@ class ExplorerSession:
             self._show("find", self._search_state())
 
     def _take_results(self) -> None:
+        """Show the new results; then read the sizes and uses of their datasets, and the folders if
+        they could not be read before."""
         self._unanswered = False
         results = self.results
         self._show("find", self._search_state())
         if results is None:
             return
         self.catalog.reader.known_names.learn(names_of_existing(results.entities.values()))
-        if self._treeless:
-            # The server answers again.
+        if self._lacks_folders:
+            # The server answers again, so the folders can be read.
             self.plant()
 
         def take_measures(_: object) -> None:
@@ -469,15 +471,15 @@ class ExplorerSession:
     # Browsing.
 
     def plant(self) -> None:
-        """Read the topmost folders."""
-        self._treeless = False
+        """Read the topmost folders anew; if that fails, they are read with the next results."""
+        self._lacks_folders = False
         self.browsing.close()
         browsing = self.browsing = self._new_browsing()
         root = browsing.state.outline.root
 
         def on_error(error: Exception) -> bool:
             del error
-            self._treeless = True
+            self._lacks_folders = True
             return False
 
         self.asking.ask(
@@ -523,7 +525,7 @@ class ExplorerSession:
             )
 
     def _read_folder(self, branch: Branch | None) -> None:
-        """Read the next page of a folder; why it cannot be read is shown beside it."""
+        """Read the next page of a folder; an error is shown beside the folder."""
         if branch is None:
             return
         browsing = self.browsing
@@ -539,8 +541,8 @@ class ExplorerSession:
     # The entity that is open.
 
     def open(self, urn: str, tab: "Tab" = "overview") -> None:
-        """Open an entity, at a tab unless it was open already; of a column its table, with that
-        column. Raises `InvalidUrn` for a text that is not a URN."""
+        """Open an entity at a tab; if it is open already, keep its tab. For the URN of a column,
+        open its table at that column. Raises `InvalidUrn` for a text that is not a URN."""
         target, details = Urn.parse(urn), dict[str, Mapping[str, Any]]()
         if target.entity_type == "schemaField" and len(target.parts) > 1:
             tab, details = "columns", {"columns": {"text": FieldPath(target.name).simple}}
@@ -559,7 +561,8 @@ class ExplorerSession:
         self._read_entity(target)
 
     def close_entity(self) -> None:
-        """Go back to the results; drafts are kept."""
+        """Return to the results, cancel the requests of the open entity, and call `opened` with "".
+        Drafts are kept."""
         with self.lock:
             self.urn, self.entity = "", None
             for kind in ("entity", "tab"):
@@ -568,10 +571,11 @@ class ExplorerSession:
             self._show("entity", {})
             self._show("tab", {})
         self.end_drawing()
+        # No entity is open.
         self._opened("")
 
     def turn(self, tab: "Tab", detail: Mapping[str, Any] | None = None) -> None:
-        """Show a tab; `detail` is the choice within it."""
+        """Show a tab; `detail` updates the reader's choices within it."""
         with self.lock:
             self.tab = tab
             if detail is not None:
@@ -582,7 +586,7 @@ class ExplorerSession:
     def _read_entity(self, urn: Urn) -> None:
         def then(entity: "EntityPage") -> None:
             is_reread = self.entity is not None
-            # The one it was read with goes with its question.
+            # The catalog with which the entity was read is closed with its request.
             self.entity = replace(entity, catalog=self.catalog)
             if self.tab not in tabs_of(self.entity):
                 self.tab = "overview"
@@ -687,7 +691,7 @@ class ExplorerSession:
 
     def _mark_drafts(self) -> None:
         """Mark the entities that have drafts."""
-        # The line that counts them would move the text that is being written.
+        # A new line with their number would move the text under the writer's cursor.
         if self.entity is not None and self.writing.draft is None:
             self._show("entity", self._head())
         if self._marked != self.drafts.urns:
@@ -724,17 +728,17 @@ class Explorer(EditorWidget):
         explorer = cat.explore("orders")
         explorer
 
-    What the reader does is at hand in the next cell: `selected` is the URN of what is open and
-    `entity` that entity, `results` the URNs found, `chosen` those ticked, `df` a DataFrame of the
-    ticked ones or else of the results. Setting `selected` opens an entity. Nothing waits for the
-    catalog on the kernel's thread; `wait()` does. `close()` hangs up what is being read, but for a
-    text being saved or kept; the catalog stays open. Where no kernel runs, the notebook keeps a
-    table of what was found and the entity that was open.
+    The next cell can use what the reader did: `selected` is the URN of the open entity or column
+    and `entity` the open entity, `results` the URNs found, `chosen` the ticked URNs, `df` a
+    DataFrame of the ticked results or else of all on the page. Setting `selected` opens an entity.
+    Requests never block the kernel's thread; `wait()` waits for them. `close()` cancels reading,
+    but not saving; the catalog stays open. Without a kernel, the notebook shows a table of the
+    results and the open entity.
 
-    Typed text is shared by all views and stored on disk with the terminal's drafts. What is not
-    saved is told at the start, and listed under Drafts; `cat.drafts` is the same list. If the
-    notebook saves the state of widgets, that state contains the text while its editor is open, and
-    the beginnings of all drafts while the list is.
+    Typed text is shared by all views and stored on disk with the terminal's drafts. Unsaved drafts
+    are counted at the start and listed under Drafts; `cat.drafts` is the same list. If the notebook
+    saves the state of widgets, that state contains a text while its editor is open, and the
+    beginnings of all drafts while the list of drafts is open.
     """
 
     _esm = EXPLORER_MODULE
@@ -762,8 +766,8 @@ class Explorer(EditorWidget):
     ) -> None:
         """Start with a search for `text`, a filter, and an open entity.
 
-        `instead_of` is an explorer whose place this one takes: it is closed, its drafts and, where
-        nothing else is asked for, its search and entity go over.
+        `instead_of` is an explorer that this one replaces: it is closed, and its drafts and, unless
+        others are given, its search and entity are taken over.
         """
         orders = {**SORT_ORDERS, _COLUMNS: "columns, best first"}
         super().__init__(orders=[[order, words] for order, words in orders.items()])
@@ -960,8 +964,8 @@ def explore(
 ) -> Explorer:
     """Return an explorer of a catalog.
 
-    Where the front end says which cell runs, the explorer that the cell made before is closed, and
-    this one takes over its drafts, and its search and entity unless others are asked for.
+    If the front end reports the running cell, the previous explorer of that cell is closed, and
+    this one takes over its drafts and, unless others are given, its search and entity.
     """
     cell = running_cell()
     before = _by_cell.get(cell) if cell else None

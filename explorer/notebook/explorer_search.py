@@ -1,4 +1,4 @@
-"""The results, facets and folders of the explorer widget, and what its page draws of them."""
+"""The results, facets and folders of the explorer widget, as data for its page."""
 
 from collections.abc import Container, Iterable
 from dataclasses import replace
@@ -38,7 +38,7 @@ _SHORT = 200
 
 
 def row_at(outline: Outline, key: str) -> OutlineRow | None:
-    """Return the row with a key; None where there is none any more."""
+    """Return the row with a key; None if it no longer exists."""
     branch: Branch | None = outline.root
     *above, last = map(int, key.removeprefix("n").split("."))
     for index in above:
@@ -92,7 +92,7 @@ def _note(branch: Branch) -> str:
 
 
 def results_page(results: Results, catalog: "SearchCatalog") -> SearchResults:
-    """Return the results as the notebook's own, which show themselves. No request."""
+    """Return the results as `SearchResults`, which render themselves. No request."""
     query = results.query
     question = Question(
         *(catalog, None, results.filter, query.sort or None, PAGE),
@@ -104,8 +104,8 @@ def results_page(results: Results, catalog: "SearchCatalog") -> SearchResults:
 
 
 def page_state(results: Results, ticked: Container[str], drafts: Container[str] = ()) -> PageState:
-    """Return what the page draws; `ticked` are the URNs of ticked results, `drafts` those of
-    entities with drafts."""
+    """Return the results as data for the page; `ticked` are the URNs of ticked results, `drafts`
+    the URNs of entities with drafts."""
     page, query = results.page, results.query
     chosen = query.chosen or {}
     rows = [results.row(hit, drafts) for hit in page]
@@ -197,7 +197,7 @@ def _display_label(label: str) -> str:
 
 
 def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:
-    """Return completions as the page draws them."""
+    """Return completions as data for the page."""
     return [
         {
             "text": line(suggestion.text, _SHORT),

@@ -92,7 +92,7 @@ class PathList(ShownTable):
 
         way, step                   int64
         urn, name, type, platform   string
-        relationship                string   why the step before leads here
+        relationship                string   the kind of edge from the step before
         """
         return to_frame(self.view.table())
 
@@ -116,7 +116,7 @@ class PathList(ShownTable):
 class ImpactTable(ShownTable):
     """Everything downstream of a table or of one of its columns: most used first, then nearest.
 
-    Iterable for `explorer.graph.Affected`.
+    Iterates over `explorer.graph.Affected`.
     """
 
     name: str
@@ -161,9 +161,9 @@ class ImpactTable(ShownTable):
         hops                        int64
         owners, owner_urns          object   lists
         domain, domain_urn          string
-        columns                     object   lists of its columns made from the one in question
-        certainty                   string   said, guessed, or table where only that is known
-        queries, users              Int64    of the last 30 days; missing where not counted
+        columns                     object   lists of its columns derived from the given column
+        certainty                   string   said, guessed, or table if only that is known
+        queries, users              Int64    of the last 30 days; missing if not counted
         exists, removed, deprecated bool
         """
         return to_frame(self.view.table())
@@ -223,7 +223,7 @@ _EXTENTS: "Mapping[str, Extent]" = {
 }
 
 
-# What zooms, shows all of it, goes back to where it began, and saves what is in view.
+# The buttons to zoom, show everything, go back to the first view, and save the view.
 _BUTTONS = ["zoomIn2d", "zoomOut2d", "autoScale2d", "resetScale2d", "toImage"]
 _ZOOM = {"displayModeBar": True, "modeBarButtons": [_BUTTONS]}
 
@@ -233,8 +233,8 @@ class EntityLineage(ShownFigure):
     """The lineage of an entity as far as it was read: iterates over URNs, nearest first. Its
     picture can be zoomed and dragged in a live notebook.
 
-    `lineage` is the graph of `explorer.graph.lineage`; it belongs to the object: change only a
-    copy. `names` has the display names of owners and domains, by URN.
+    `lineage` is the graph of `explorer.graph.lineage`; never change it, only a copy. `names` has
+    the display names of owners and domains, by URN.
     """
 
     name: str
@@ -246,12 +246,12 @@ class EntityLineage(ShownFigure):
 
     @cached_property
     def graph(self) -> "nx.DiGraph":
-        """Return a networkx `DiGraph` whose edges go the way that data flows, for any function of
-        networkx: `nx.write_gexf(orders.lineage().graph, "orders.gexf")`.
+        """Return a networkx `DiGraph` whose edges point in the direction of the data flow, for any
+        function of networkx: `nx.write_gexf(orders.lineage().graph, "orders.gexf")`.
 
-        Its nodes are URNs as text, which `Urn`s equal, with `name`, `type`, `platform`, `hops`
-        (upstream negative) and what was read of them; `owners`, `tags` and `terms` are texts with
-        one URN a line.
+        Its nodes are URNs as text, equal to `Urn` objects, with the attributes `name`, `type`,
+        `platform`, `hops` (negative upstream) and others that were read; `owners`, `tags` and
+        `terms` are texts with one URN per line.
         """
         return _simple_graph(self.lineage)
 
@@ -328,8 +328,7 @@ class EntityLineage(ShownFigure):
 
     def widget(self, hops: int | None = None) -> "LineageWidget":
         """Return a widget to explore the lineage: expand, filter, search, and follow columns. It
-        starts with as many hops as were read here, or with `hops`, and does not read again what was
-        read here."""
+        starts with `hops`, by default as many as were read here, and reuses the graph read here."""
         from explorer.notebook.widgets.lineage import LineageWidget
 
         graph = self.lineage
@@ -344,8 +343,8 @@ class EntityLineage(ShownFigure):
         return to_svg(self.lineage, most_nodes=most_nodes)
 
     def figure(self) -> "go.Figure":
-        """Return the picture as a Plotly figure, which is zoomed and dragged: it begins at the
-        root, as large as its words are read. No request."""
+        """Return the picture as a Plotly figure that can be zoomed and dragged; it starts at the
+        root, at a readable size. No request."""
         from explorer.graph.pictures import draw_picture
 
         picture = draw_picture(self.lineage, most_nodes=_MOST_DRAWN)
@@ -357,12 +356,13 @@ class EntityLineage(ShownFigure):
     def _repr_mimebundle_(
         self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
     ) -> dict[str, Any]:
-        # Where nothing is to be drawn, the sentence that says so is shown.
+        # If there is nothing to draw, a sentence that says so is shown instead.
         without = () if len(self) else (FIGURE_TYPE,)
         return super()._repr_mimebundle_(include, {*without, *(exclude or ())})
 
     def _counts(self) -> tuple[str, str]:
-        """Return how far the lineage goes, and how much there is on each side."""
+        """Return the extent of the lineage (hops and direction), and the number of entities on each
+        side, both in words."""
         attributes = self.lineage.graph
         direction = attributes["direction"]
         extent = f"{hop_count(attributes['hops'])} {_WORDS.get(direction, direction)}"
@@ -434,8 +434,8 @@ class ColumnLineage(ShownTable):
     """The columns upstream and downstream of a column: iterates over the URNs of their schema
     fields, nearest first.
 
-    `lineage` is the graph of `explorer.graph.lineage`, which says what its nodes and edges are.
-    Charts and dashboards that say which columns they use are in it too.
+    `lineage` is the graph of `explorer.graph.lineage`, which documents its nodes and edges. It also
+    contains charts and dashboards that declare the columns they use.
     """
 
     name: str
@@ -447,8 +447,8 @@ class ColumnLineage(ShownTable):
 
     @cached_property
     def graph(self) -> "nx.DiGraph":
-        """Return a networkx `DiGraph` of columns whose edges go the way that data flows, for any
-        function of networkx."""
+        """Return a networkx `DiGraph` of columns whose edges point in the direction of the data
+        flow, for any function of networkx."""
         return _simple_graph(self.lineage)
 
     @property
@@ -460,8 +460,8 @@ class ColumnLineage(ShownTable):
 
     @cached_property
     def urns(self) -> tuple[str, ...]:
-        """Return everything reached, nearest first, then by table and column, without the column
-        itself."""
+        """Return the URNs of everything reached, nearest first, then by table and column, without
+        the column itself."""
         nodes = self.lineage.nodes
 
         def place(node: str) -> tuple[int, str, str, str]:
@@ -518,8 +518,8 @@ class ColumnLineage(ShownTable):
         return replace(table, title=title, incomplete=incomplete_sentence(self.truncated))
 
     def widget(self, hops: int | None = None) -> "LineageWidget":
-        """Return a widget with the tables around it, as many hops as were read here or `hops`, in
-        which the lineage of this column is drawn."""
+        """Return a widget that draws the lineage of this column among the tables around it, up to
+        `hops`, by default as many as were read here."""
         from explorer.notebook.widgets.lineage import LineageWidget
 
         widget = LineageWidget(self.catalog, self.root, hops=_drawn_hops(self.lineage, hops))
@@ -557,7 +557,8 @@ class ColumnLineage(ShownTable):
     def _apart(self) -> dict[str, str]:
         from explorer.graph.nodes import distinctions
 
-        # Of tables, for one may be reached by a column that no other of its name has.
+        # Tables are told apart by name, not columns: tables of one name may have no column in
+        # common.
         tables = {
             _table_of(self.lineage, node): {
                 "type": attributes.get("type"),
@@ -591,18 +592,18 @@ _LONGEST_NOTE = 120
 def draw_lineage(
     title: str, note: str, picture: "SvgPicture", root: str, names: Mapping[str, str]
 ) -> "go.Figure":
-    """Return a picture of lineage as a Plotly figure that is zoomed and dragged, and says the name
-    and the URN of a box below the pointer.
+    """Return a picture of lineage as a Plotly figure that can be zoomed and dragged; hovering over
+    a box shows the name and the URN of its entity.
 
-    A unit is a pixel of the picture. It begins with the whole picture, or where that is too wide or
-    too tall to be read, with what is around the root.
+    A unit of the axes is a pixel of the picture. The first view shows the whole picture or, if it
+    is too wide or too tall to be readable, the part around the root.
     """
     import plotly.graph_objects as go
 
-    tall = min(max(picture.height, 120.0), _VIEW_HEIGHT)
+    view_height = min(max(picture.height, 120.0), _VIEW_HEIGHT)
     x, y = picture.middles.get(root, (picture.width / 2, picture.height / 2))
-    first_x = _begin(x, picture.width, _VIEW_WIDTH)
-    first_y = _begin(y, picture.height, tall)
+    view_left = _view_start(x, picture.width, _VIEW_WIDTH)
+    view_top = _view_start(y, picture.height, view_height)
     urns = [urn for urn in picture.middles if urn in names]
     middles = [picture.middles[urn] for urn in urns]
     boxes = go.Scatter(
@@ -613,7 +614,7 @@ def draw_lineage(
         marker={"size": 32, "opacity": 0},
         hovertemplate="%{text}<extra></extra>",
     )
-    # What is scaled to show all of it reaches to the corners.
+    # Invisible points in two corners: scaling to show everything shows the whole picture.
     corners = go.Scatter(
         x=[0, picture.width],
         y=[0, picture.height],
@@ -622,7 +623,7 @@ def draw_lineage(
         hoverinfo="skip",
     )
     figure = go.Figure([boxes, corners])
-    # On a page of any colour: what is written has a ground of its own, as the boxes do.
+    # The title has its own background, as the boxes do, to be readable on a page of any colour.
     figure.add_annotation(
         text=f"<b>{label(title)}</b>  {label(note, _LONGEST_NOTE)}",
         xref="paper",
@@ -653,7 +654,7 @@ def draw_lineage(
     )
     figure.update_layout(
         template="none",
-        height=tall + _HEAD,
+        height=view_height + _HEAD,
         margin={"l": 8, "r": 8, "t": _HEAD, "b": 0},
         paper_bgcolor=_CLEAR,
         plot_bgcolor=_CLEAR,
@@ -662,13 +663,14 @@ def draw_lineage(
         hovermode="closest",
         showlegend=False,
     )
-    figure.update_xaxes(visible=False, range=[first_x, first_x + _VIEW_WIDTH])
-    figure.update_yaxes(visible=False, range=[first_y + tall, first_y], scaleanchor="x")
+    figure.update_xaxes(visible=False, range=[view_left, view_left + _VIEW_WIDTH])
+    figure.update_yaxes(visible=False, range=[view_top + view_height, view_top], scaleanchor="x")
     return figure
 
 
-def _begin(middle: float, size: float, room: float) -> float:
-    """Return where a view of so much room begins: around the middle of all, or of the root."""
+def _view_start(middle: float, size: float, room: float) -> float:
+    """Return the start of a view of length `room` on an axis of length `size`: centred on all of it
+    if it fits, else around `middle`."""
     if size <= room:
         return (size - room) / 2
     return min(max(middle - room / 2, 0), size - room)
@@ -681,7 +683,8 @@ def _simple_graph(graph: "nx.DiGraph") -> "nx.DiGraph":
 
 
 def _drawn_hops(graph: "nx.DiGraph", hops: int | None) -> int:
-    """Return with how many hops a widget begins: those asked for, or those of the graph."""
+    """Return the number of hops a widget starts with: `hops` if given, else those of the graph, up
+    to a limit."""
     return min(int(graph.graph["hops"]), MOST_HOPS) if hops is None else hops
 
 

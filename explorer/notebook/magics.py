@@ -46,8 +46,8 @@ _WORDS: dict[State, str] = {
 class Described(Shown):
     """The outcome of writing a description, and the difference.
 
-    `before` is what the catalog held right before, `after` what was to be written. `base` is what
-    this session had read, where that is something else.
+    `before` is the text in the catalog right before, `after` the text to write. `base` is the text
+    that this session had read, if it differs from `before`.
     """
 
     urn: Urn
@@ -83,12 +83,11 @@ def describe(
     force: bool = False,
 ) -> Described:
     """Write the description of an entity or of its column, by its path, exact or in its short form;
-    with `dry_run` only return what would change.
+    with `dry_run`, only return the difference.
 
-    What stands there now may be written over where it is what this session last read
-    (`Catalog.last_seen`), or was never read; else the state is `conflict`, unless with `force`.
-    One request, and four more to write. Raises `NotFound` or `UnknownName` where there is no
-    such entity or column.
+    The present text is overwritten only if this session last read this text (`Catalog.last_seen`),
+    or never read any; else the state is `conflict`, unless `force` is set. One request, and four
+    more to write. Raises `NotFound` or `UnknownName` if the entity or column does not exist.
     """
     text = stored_description(text)
     entity = client.Catalog.entity(catalog, urn)
@@ -207,12 +206,13 @@ class CatalogMagics:
         manager.register_function(_with_help(self.describe, _DESCRIBE), "cell", "describe")
 
     def catalog(self, typed: str) -> Any:
-        """Run the command of the line, and return what it shows."""
+        """Run the command in the line, and return its result."""
         options = _commands().parse_args(_words(typed))
         return options.do(self, options)
 
     def describe(self, typed: str, text: str = "") -> Described:
-        """Write the text, and return the outcome. Raises `Conflict` after showing both changes."""
+        """Write the description, and return the outcome. Raises `Conflict` after showing both
+        changes."""
         options = _describing().parse_args(_words(typed))
         text = text.removesuffix("\n")
         if not text.strip() and not options.clear:

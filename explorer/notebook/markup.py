@@ -58,7 +58,7 @@ _STYLE_PROPERTIES = {
 }
 _EDGE = "1px solid rgba(128,128,128,.4)"
 _CODE = "background:rgba(128,128,128,.14);color:inherit;padding:0 .25em;"
-# Also what browsers do by themselves: marimo takes it away from lists and headings.
+# Includes the defaults of browsers, because marimo removes them from lists and headings.
 _LIST = "margin:.3em 0;padding:0 0 0 1.8em;"
 _STYLES = {
     "bullet_list_open": f"list-style:disc;{_LIST}",
@@ -78,7 +78,7 @@ _PRE = (
     'margin:.4em 0;white-space:pre-wrap">'
     '<code style="background:transparent;color:inherit;padding:0">'
 )
-# What some texts cost grows with the square of their length.
+# The parsing time of some texts grows with the square of their length.
 _LONGEST = 20_000
 _DEEPEST = 6
 _HEADINGS_BELOW = 3
@@ -122,7 +122,7 @@ def _words(token: Token) -> Iterable[str]:
 
 def _clean(page: str) -> str:
     clean = _cleaner().clean(page).strip()
-    # Again: `&#x202e;` was so many letters before it was read.
+    # Cleaned again: an entity such as `&#x202e;` becomes a control character only when parsed.
     return block(clean, len(clean))
 
 
@@ -142,7 +142,7 @@ def _cleaner() -> nh3.Cleaner:
         url_schemes=set(LINK_SCHEMES),
         link_rel="noopener noreferrer",
         filter_style_properties=_STYLE_PROPERTIES,
-        # Of nothing that is not allowed is the content dropped: it is text.
+        # The content of elements that are not allowed is kept as text.
         clean_content_tags=set(),
     )
 
@@ -214,8 +214,8 @@ _LONGEST_CELL = 600
 
 
 def markdown_tree(text: str | None) -> list[Node]:
-    """Return Markdown as a tree: each node a text, or an element's name, the address of a link or
-    "", and what is inside."""
+    """Return Markdown as a tree: each node is a text, or a list of an element's name, the address
+    of a link (or ""), and the child nodes."""
     return _as_tree(safe_markdown(text))
 
 
@@ -255,8 +255,8 @@ class _Tree(HTMLParser):
 
 
 def difference_lines(diff: Diff) -> list[str]:
-    """Return the lines of a diff, each cleaned and behind its sign: plus, minus, a space for what
-    is in both, or @ for anything else."""
+    """Return the lines of a diff, each cleaned, after its sign: plus, minus, a space for a line in
+    both texts, or @ for anything else."""
     signs: dict[LineKind, str] = {"added": "+", "removed": "-", "same": " "}
     lines = []
     for diff_line in diff:
@@ -329,7 +329,7 @@ def _cell_as_data(cell: Cell) -> dict[str, Any]:
     if cell.detail:
         fields["detail"] = line(cell.detail)
         if cell.detail.startswith("urn:li:"):
-            # Named as it is: it is sent back, not only shown.
+            # The URN is not cleaned, because the page also sends it back.
             fields["urn"] = cell.detail
     address = line(cell.link)
     if address and is_safe_link(address):

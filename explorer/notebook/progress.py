@@ -1,7 +1,7 @@
-"""Progress bars for long work, and its interruption.
+"""Progress bars for long work, which can be interrupted.
 
-Nothing is shown of what ends within a second. An interrupt (Ctrl-C, or the kernel's stop button)
-calls off the request under way; the catalog can be asked again right away.
+Nothing is shown for work that ends within a second. An interrupt (Ctrl-C, or the kernel's stop
+button) cancels the request under way; the catalog can be used again right away.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ def each(
 ) -> Generator[_T, None, None]:
     """Yield the items, and show a progress bar once they take longer than a second.
 
-    `total` may become known, or change, while they come.
+    `total` may become known, or change, while items arrive.
     """
     ask = total if callable(total) else lambda: total
     begun, bar = time.monotonic(), None
@@ -115,8 +115,8 @@ def with_progress(
 
 
 def counting(items: Iterable[_T], tell: "Progress") -> Iterable[_T]:
-    """Return the items with reports of how many were taken if their number is known; else return
-    them unchanged."""
+    """Return the items such that `tell` is called with the number taken so far; if their total is
+    unknown, return them unchanged."""
     return _CountedItems(items, tell) if isinstance(items, Sized) else items
 
 
@@ -191,7 +191,7 @@ def _bar(what: str) -> _Bar:
         return _Displayed(what)
     from tqdm.auto import tqdm
 
-    # Its bars for notebooks pass over what switches all of its bars off.
+    # tqdm's bars for notebooks ignore the setting that disables all bars.
     bar: _Bar = tqdm(desc=what, leave=False, dynamic_ncols=True, disable=off)
     return bar
 
@@ -231,7 +231,7 @@ class _Displayed:
         seconds = f"{time.monotonic() - self._begun + _QUIET_SECONDS:.0f} s"
         counted = f"{self.n:,.0f} of {self.total:,.0f}" if self.total else f"{self.n:,.0f}"
         text = " · ".join(part for part in (self._what, counted if self.n else "", seconds) if part)
-        # A number that is not known yet makes the bar run to and fro.
+        # While the total is unknown, the bar is animated without a value.
         share = f' value="{self.n:.0f}" max="{self.total:.0f}"' if self.total else ""
         html = f'<progress{share} style="vertical-align:middle"></progress> {escape(text)}'
         return {"text/plain": text, "text/html": html}

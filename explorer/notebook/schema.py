@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from explorer.client import Catalog
     from explorer.query.filters import Filter
 
-# What the name, the kind and the columns of a dataset are read from.
+# The aspects with the name, the kind and the columns of a dataset.
 _ASPECTS = (
     *("datasetKey", "datasetProperties", "schemaMetadata", "editableSchemaMetadata"),
     *("subTypes", "dataPlatformInstance"),
@@ -48,7 +48,7 @@ _COMPARED = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ColumnPage(Shown, read.Column):
-    """A column that renders itself; `names` are those of its tags and terms."""
+    """A column that renders itself; `names` are the names of its tags and terms."""
 
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False)
 
@@ -78,8 +78,8 @@ class ColumnPage(Shown, read.Column):
 class SchemaTable(ShownTable, read.Schema):
     """The columns of a dataset, every parent before its children.
 
-    `total` is how many the dataset has, more than there are here after `filter`; `names` are those
-    of the tags and terms of columns.
+    `total` is the number of columns of the dataset, which is larger than that of the table after
+    `filter`; `names` are the names of the columns' tags and terms.
     """
 
     total: int | None = None
@@ -114,8 +114,8 @@ class SchemaTable(ShownTable, read.Schema):
     ) -> "SchemaTable":
         """Return the columns that match all conditions, in the same order.
 
-        `text` is looked for in path and description, without regard to case; `type_name`
-        is the catalog's word or the platform's, `string`; `tag` is the name or the id of a tag.
+        `text` is searched for in path and description, ignoring case; `type_name` is the catalog's
+        or the platform's name of a type, such as `string`; `tag` is the name or the id of a tag.
         """
         folded = text.casefold()
         columns = tuple(
@@ -167,8 +167,8 @@ _Pair = tuple[_Comparison, read.Column | None, read.Column | None]
 
 @dataclass(frozen=True, repr=False)
 class SchemaComparison(ShownTable):
-    """The columns of two datasets side by side, matched by path without regard to case: those that
-    only one has first, then those that differ, then the same."""
+    """The columns of two datasets side by side, matched by path without regard to case: first those
+    that only one has, then those that differ, then equal ones."""
 
     left: SchemaTable
     right: SchemaTable
@@ -176,7 +176,7 @@ class SchemaComparison(ShownTable):
 
     @cached_property
     def pairs(self) -> tuple[_Pair, ...]:
-        """Return for each column how it compares, and the column on either side."""
+        """Return for each column how it differs, and the column in either dataset."""
         columns = {column.path.simple.casefold(): column for column in self.left.columns}
         right = {column.path.simple.casefold(): column for column in self.right.columns}
         comparisons = [
@@ -229,8 +229,8 @@ class SchemaComparison(ShownTable):
 class ColumnsTable(ShownTable):
     """Columns with one name in many datasets: iterates over (URN of the dataset, column).
 
-    `tables_total` is how many tables may have such a column, `tables_read` how many of them were
-    read; `names` are those of the tags and terms of columns.
+    `tables_total` is the number of tables that may have such a column, `tables_read` the number of
+    them that were read; `names` are the names of the columns' tags and terms.
     """
 
     name: str
@@ -262,7 +262,7 @@ class ColumnsTable(ShownTable):
         tags, terms            object   lists of names
         tag_urns, term_urns    object   lists
 
-        Where tables were not read, the `total` of the frame's `attrs` is that of tables.
+        If some tables were not read, `attrs["total"]` of the frame is the number of tables.
         """
         table = replace(found_columns_table(self.matches, self.names), title=self._title())
         if self.truncated:
@@ -311,7 +311,8 @@ def read_columns_named(
     pattern = name.strip().casefold()
     if not pattern:
         raise InvalidInput("give the name of a column, or a part of it with *")
-    # What every path that fits holds; the server looks for that, and the rest is looked at here.
+    # The text that every matching path contains: the server searches for it, and the whole pattern
+    # is checked here.
     literal = max(re.split(r"[*?\[\]]+", pattern), key=len)
     combined = filter_from(filter, catalog.registry)
     if literal:
@@ -401,14 +402,15 @@ def schema_table(schema: read.Schema, names: Mapping[Urn, str] | None = None) ->
 
 
 def earlier_note(column: read.Column) -> str:
-    """Return what `earlier_words` says, and how what was written is moved to the column."""
+    """Return the note of `earlier_words`, and how to move the earlier texts and labels to the
+    column."""
     words = earlier_words(column)
     return f"{words}; carry_over() of the dataset moves it here" if words else ""
 
 
 def description_cell(ingested: str | None, edited: str | None, earlier: str = "") -> Cell:
     """Return a description in one cell: the edited text marked, with the ingested one below, and
-    what `earlier_note` says."""
+    the note of `earlier_note`."""
     original, edited_text = (ingested or "").strip(), (edited or "").strip()
     below = (earlier,) if earlier else ()
     if not edited_text and original:

@@ -91,7 +91,7 @@ class BrowsedFolder(ShownTable, BrowsePage):
 
         name, kind   string   kind is folder, or the entity's type
         count        Int64    entities in or below a folder
-        urn, path    string   of an entity, of a folder
+        urn, path    string   the URN of an entity, the path of a folder
         """
         table = replace(folder_table(self), total=self._entry_total)
         if table.shortfall:
@@ -133,7 +133,7 @@ _MOST_VALUES = 6
 _HEADERS = (*("name", "type", "platform", "rows", "queries", "changed", "description", "matched"),)
 _NUMBERS = frozenset(("rows", "queries", "changed", "score", "score from use"))
 _MOST_MATCHED = 2
-# Names that a machine made up tell a reader nothing.
+# Generated names mean nothing to a reader.
 _OPAQUE = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -145,7 +145,7 @@ _FACETS = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The search of a page of results, and its catalog."""
+    """The search that returned a page of results, and its catalog."""
 
     catalog: "SearchCatalog"
     entity: str | Sequence[str] | None = None
@@ -209,10 +209,10 @@ class SearchResults(ShownTable, SearchPage):
     """A page of search results, best first: iterates over the hits; `total` is the number of all
     results. `pd.DataFrame(results)` has the columns of `results.df`.
 
-    `summaries` holds what is known of each hit, by URN, and `measures` its rows, use and last
-    change; `facets` counts the whole result by the values of its fields, and `names` has the names
-    of URNs among these, and of owners and tags. A hit by its place or its name, `results[0]`, is
-    read as an `EntityPage`.
+    `summaries` has the aspects read for each hit, by URN, and `measures` its number of rows, use
+    and last change; `facets` counts all results by the values of fields, and `names` has the names
+    of URNs among these values, and of owners and tags. `results[0]` or `results["name"]` reads a
+    hit as an `EntityPage`.
     """
 
     summaries: Mapping[Urn, Entity] = field(default_factory=dict)
@@ -277,7 +277,7 @@ class SearchResults(ShownTable, SearchPage):
     def next(self) -> "SearchResults":
         """Return the next page; after the last an empty one without a request.
 
-        Costs what `Catalog.search` does, so `while page: page = page.next()` reads it all.
+        Requests are those of `Catalog.search`. `while page: page = page.next()` reads all pages.
         """
         question = self._require_question()
         page = self
@@ -331,8 +331,8 @@ class SearchResults(ShownTable, SearchPage):
         return replace(results, summaries=summaries, measures=measured)
 
     def __getitem__(self, place: int | str) -> EntityPage:
-        """Return the entity at an index of this page, or with a name or URN on it; of a column its
-        table. Two requests."""
+        """Return the entity at an index of this page, or with a name or URN on it; for a column,
+        its table. Two requests."""
         catalog = self._require_question().catalog
         if isinstance(place, int):
             if not -len(self.hits) <= place < len(self.hits):
@@ -394,7 +394,7 @@ class SearchResults(ShownTable, SearchPage):
         page = replace(self, hits=hits)
         page_rows = result_rows(page, self.summaries, self.measures, self._drafts())
         rows = [_cells(row) for row in page_rows]
-        # Nothing is said in a column that is empty for every hit.
+        # A column that is empty for every hit is left out.
         filled = [at for at in range(len(_HEADERS)) if any(row[at].text for row in rows)]
         yield Grid(
             [_HEADERS[at] for at in filled], [[row[at] for at in filled] for row in rows], _NUMBERS
@@ -514,7 +514,7 @@ def _labels_of(entities: Iterable[Entity]) -> list[Urn]:
 
 
 class SearchReader(EntityReader):
-    """Implements with a client the methods of both notebook catalogs that search and browse."""
+    """The methods of both notebook catalogs that search and browse, implemented with a client."""
 
     _blocking: "Callable[[], SearchCatalog]"
 
@@ -547,12 +547,12 @@ class SearchReader(EntityReader):
                     of the text
         `measures`  whether number of rows, use and last change are read too
 
-        A search with a name under `superseding` cancels one of that name that still runs.
+        A search with a name as `superseding` cancels a running search with the same name.
 
-        `len(page)` is what is on it, `page.total` what there is, `page.df` a DataFrame of it, and
-        `page.all()` has every result. One request, one more for each hundred hits and values of
-        facets, one for each hundred other owners and tags of hits, and one for the measures of each
-        25 datasets.
+        `len(page)` is the number of results on the page, `page.total` the number of all, `page.df`
+        a DataFrame of the page, and `page.all()` returns every result. One request, one more per
+        hundred hits and values of facets, one per hundred other owners and tags of hits, and one
+        per 25 datasets for their measures.
 
         Example: `cat.search("orders platform:snowflake", entity="dataset")`
         """
@@ -596,7 +596,7 @@ class SearchReader(EntityReader):
 
 
 class SearchCatalog(EntityCatalog):
-    """The part of the notebook's catalog that results read with: what is read of a search are
+    """The part of the notebook's catalog through which results send requests; searches return
     `SearchResults`."""
 
     search = Waiting(SearchReader.search, "searching").call

@@ -62,10 +62,10 @@ class CoverageTable(ShownTable, stewardship.Coverage):
     """The coverage of documentation, in total and by group."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each group, least documented columns first; without groups one for all.
-        No request.
+        """Return a row for each group, those with the least documented columns first; without
+        groups, one row for the total. No request.
 
-        key, name                              string    empty for what has none, and for all
+        key, name                              string    empty for no group and for the total
         tables_total, … _documented, … _edited, … _ingested     int64
         columns_total, … _documented, … _edited, … _ingested    int64
         tables_percent, columns_percent        Float64   documented; missing for nothing to document
@@ -91,8 +91,8 @@ class FeedTable(ShownTable, stewardship.ChangeFeed):
     catalog: "Catalog | None" = field(default=None, compare=False)
 
     def mark_read(self) -> None:
-        """Record on this machine, also for the terminal and the shell, that all of it was read. No
-        request. Raises `StorageFault` if it cannot be written.
+        """Record on this machine, also for the terminal and the shell, that these changes were
+        read. No request. Raises `StorageFault` if it cannot be written.
 
         Example: `cat.stewardship.feed().mark_read()`
         """
@@ -103,12 +103,12 @@ class FeedTable(ShownTable, stewardship.ChangeFeed):
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each change, in the order shown. No request.
 
-        at                          datetime64[ms, UTC]   when it was stored, the last time
-        actor, urn, name, column    string                who wrote it; what changed
+        at                          datetime64[ms, UTC]   when it was last stored
+        actor, urn, name, column    string                its author; the changed entity or column
         kind                        string                see `explorer.stewardship.FeedKind`
-        needs_care                  bool                  whether a text may not fit any more
+        needs_care                  bool                  whether a description may be outdated
         before, after, edited       string                texts or types; the edited description
-        likely_column               string                what a dropped column was renamed to
+        likely_column               string                the probable new path of a dropped column
         added, removed              object                lists of labels
         """
         table = replace(feed_table(self), incomplete=" ".join(unread_remarks(self)))
@@ -177,9 +177,9 @@ class WorklistTable(ShownTable, stewardship.Worklist):
 
         urn, table, platform, type   string
         column, path                 string   in the short form, and exact; missing for a table
-        use, downstream, weight      int64    use over the `days`; what the order goes by
-        use_of                       string   column, table or none: what the use was counted of
-        at_least                     bool     whether counting what is downstream was ended early
+        use, downstream, weight      int64    use over the `days`; the order is by `weight`
+        use_of                       string   column, table or none: for which the use was counted
+        at_least                     bool     whether counting downstream was ended early
         """
         return to_frame(replace(views.worklist_table(self), total=self.total))
 
@@ -199,11 +199,12 @@ class ConceptTable(ShownTable, stewardship.Concept):
     def propose(
         self, text: int | str, *, replaced: Iterable[int] = (), everywhere: bool = False
     ) -> "stewardship.StagedChangeset":
-        """Return a staged changeset that gives the columns without a text this one: a new text, or
-        the number of an existing one. `replaced` has numbers of texts that it replaces too; with
-        `everywhere` every column gets it. Nothing is written before `cat.stewardship.review`.
+        """Return a staged changeset that gives a text to the columns without one: a new text, or an
+        existing one by its number. `replaced` has the numbers of texts that it replaces too; with
+        `everywhere`, every column gets it. Nothing is written before the review with
+        `cat.stewardship.review`.
 
-        Raises `InvalidInput` for a number that no text has, or where every column has it.
+        Raises `InvalidInput` for an unknown number, or if every column has the text already.
         """
         if self.steward is None:
             raise InvalidInput(
@@ -239,7 +240,7 @@ class ConceptTable(ShownTable, stewardship.Concept):
 class ChangesetTable(ShownTable, stewardship.Changeset):
     """The changes that each line of a file or row of a DataFrame would make, shown as differences.
 
-    `dropped_count` counts the rows that are in the frame no more, of which nothing is changed.
+    `dropped_count` is the number of rows removed from the frame, whose texts stay unchanged.
     """
 
     dropped_count: int = 0
@@ -251,7 +252,7 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
                                     `explorer.stewardship.changeset.KINDS`
         urn, table, column          what it is about; `column` missing for the table itself
         base, theirs, mine          the text it started from, the catalog's, and the file's
-        why                         more, where the kind does not say all
+        why                         details, if the kind does not say all
         """
         return to_frame(views.changes_table(self.changes))
 
@@ -271,8 +272,8 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
 class AppliedTable(ShownTable, stewardship.Applied):
     """The outcome of writing changes.
 
-    `left_out` are those that were not to be written, such as conflicts; `later_count` counts the
-    texts that were edited after they were shown, and are not written either.
+    `left_out` are the changes not attempted, such as conflicts; `later_count` is the number of
+    texts edited after they were shown, which are not written either.
     """
 
     left_out: tuple[stewardship.Change, ...] = ()
@@ -282,7 +283,7 @@ class AppliedTable(ShownTable, stewardship.Applied):
         """Return a row for each change, those that were not written first, all of them text. No
         request.
 
-        outcome              written, refused, untried, or the kind of what was left
+        outcome              written, refused, untried, or the kind of a change left out
         urn, table, column   what it is about; `column` missing for the table itself
         theirs, mine         the text that the catalog holds or held, and the frame's
         why                  why it was not written
@@ -375,7 +376,7 @@ class ProposalsTable(ShownTable, tuple[stewardship.SharedChangeset, ...]):
         urn, id, title, proposed_by                string
         at                                         datetime64[ms, UTC]   when it was proposed
         edits                                      int64                 how many edits there are
-        open, accepted, refused, applied, failed   int64                 how many of them are so
+        open, accepted, refused, applied, failed   int64                 how many edits are in the state
         """
         return to_frame(views.proposals_table(self))
 
@@ -408,15 +409,15 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         docs.diff()
         docs.apply()
 
-    The rows stay as they were read. `df` is one DataFrame for as long as these live, to be changed
-    in place or replaced; its column `edited` is what is compared and written. A row that is taken
-    out of it, doubled or moved loses nothing in the catalog.
+    The rows stay as they were read. `df` is always the same DataFrame, which may be changed in
+    place or replaced; its column `edited` is compared and written. Removing, duplicating or moving
+    rows deletes nothing in the catalog.
     """
 
     _steward: "NotebookStewardship | None" = None
     _frame: "pd.DataFrame | None" = None
     _compared: ChangesetTable | None = None
-    # The text that each row starts from: as it was read, or as it was written since.
+    # The text on which each row is based: as it was read, or as it was written since.
     _bases: dict[tuple[str, str], str]
 
     @classmethod
@@ -439,12 +440,12 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         self._frame = frame
 
     def diff(self, *, clear_empty: bool = False) -> ChangesetTable:
-        """Return what the texts in `df` would change in the catalog as it is now, and what others
-        changed there meanwhile. Nothing is written. Costs what `AsyncCatalog.entities` of the
-        datasets costs.
+        """Return the changes that the texts in `df` would make in the catalog as it is now, and the
+        changes made by others meanwhile. Nothing is written. Requests are those of
+        `AsyncCatalog.entities` for the datasets.
 
-        An empty text, None or NaN changes nothing, unless `clear_empty` has it taken at its word.
-        Raises `InvalidInput` where `df` misses one of the columns `urn`, `path` and `edited`.
+        An empty text, None or NaN changes nothing; with `clear_empty`, it removes the description.
+        Raises `InvalidInput` if `df` lacks one of the columns `urn`, `path` and `edited`.
         """
         steward, entries = self._require_steward(), self._entries()
         table = steward.changeset(entries, clear_empty=clear_empty)
@@ -453,12 +454,12 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         return self._compared
 
     def apply(self, *, force_conflicts: bool = False) -> AppliedTable:
-        """Write what `diff` showed last, as one save, which `undo_save` of the catalog undoes;
-        return the outcome of each. Two requests for each text.
+        """Write the changes that `diff` showed last as one save, which `undo_save` of the catalog
+        undoes; return the outcome of each. Two requests for each text.
 
-        A conflict is left out, unless with `force_conflicts`. A text that somebody changed since
-        `diff` is refused, and stops nothing. What was edited after `diff` is counted, and not
-        written. Raises `InvalidInput` where nothing was shown since the last time.
+        Conflicts are left out unless `force_conflicts` is set. A text that somebody changed since
+        `diff` is refused; the others are still written. Texts edited in `df` after `diff` are
+        counted, not written. Raises `InvalidInput` if `diff` was not called since the last `apply`.
         """
         table = self._compared
         if table is None:
@@ -475,8 +476,8 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         return replace(applied, left_out=untried, later_count=later_count)
 
     def _entries(self) -> list[stewardship.Entry]:
-        """Return what `df` says; of each row that was read, what it started from, whatever became
-        of the other columns."""
+        """Return the rows of `df` as entries. For rows that were read, only `edited` is taken from
+        `df`, and the other fields are as read."""
         rows = {(row.urn, row.column): row for row in self}
         entries = []
         for entry in frame_entries(self.df, self):
@@ -526,8 +527,8 @@ class ProjectPlanTable(ShownTable, ProjectPlan):
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each change and each text left out, all as text. No request.
 
-        file, resource, column, property   where it stands
-        kind                               what comes of it, such as new, changed, conflict
+        file, resource, column, property   where the text belongs
+        kind                               the outcome, such as new, changed, conflict
         before, after                      in the project now, and as planned
         urn, why                           the dataset, and why nothing is written
         """
@@ -598,12 +599,12 @@ class NotebookStewardship(stewardship.Stewardship):
         *,
         title: str = "Edited in a notebook",
     ) -> "ReviewWidget":
-        """Return a widget in which a staged changeset is decided and written: one that `stage`
-        gave, its file, or by its URN or id one that the server keeps, which is fetched. What
-        `Documentation.diff` or `changeset` shows is staged under a title first. No request;
-        staging is one, and fetching what `fetch_changeset` costs.
+        """Return a widget to review a staged changeset and write it. The changeset is one that
+        `stage` returned, its file, or the URN or id of one on the server, which is fetched. The
+        result of `Documentation.diff` or `changeset` is first staged under `title`. No request,
+        except one for staging, and those of `fetch_changeset` for fetching.
 
-        Raises `InvalidInput` for a file that is no changeset, or where nothing is to be staged.
+        Raises `InvalidInput` for a file that is no changeset, or if there is nothing to stage.
         """
         from explorer.notebook.widgets.stewardship import review
 
@@ -674,13 +675,13 @@ class NotebookStewardship(stewardship.Stewardship):
         clear_empty: bool = False,
         progress: "Progress | None" = None,
     ) -> ChangesetTable:
-        """Return what entries would change, compared with the catalog as it is now, as
+        """Return the changes that entries would make in the catalog as it is now; see
         `explorer.stewardship.changeset.read_changeset`.
 
-        They may be a DataFrame: the one that `documentation` gives, with other texts under
-        `edited`. Of its columns `urn`, `path` (or `column`) and `edited` are needed, `exported`
-        tells what was changed since, and any others may be there. Rows may be left out. Raises
-        `InvalidInput` where a needed one is missing.
+        `entries` may be a DataFrame, such as that of `documentation` with other texts in `edited`.
+        Its columns `urn`, `path` (or `column`) and `edited` are required, `exported` shows which
+        texts were changed since, and other columns are allowed. Rows may be left out. Raises
+        `InvalidInput` if a required column is missing.
         """
         import pandas as pd
 
@@ -696,10 +697,10 @@ def frame_entries(
     frame: "pd.DataFrame", rows: Iterable[stewardship.Row] = ()
 ) -> list[stewardship.Entry]:
     """Return the rows of a data frame as entries to be compared; see
-    `NotebookStewardship.changeset`. Each is named after its label in the index, with its place in
-    the frame where labels are not unique. `rows` are those that the frame was made of, by which a
-    column is found by its short name. Raises `InvalidInput` if it is not a data frame with these
-    columns.
+    `NotebookStewardship.changeset`. Each is named after its label in the index, with its position
+    in the frame if labels are not unique. `rows` are the rows from which the frame was made; they
+    give the exact path of a column named in short form. Raises `InvalidInput` if it is not a data
+    frame with these columns.
     """
     import pandas as pd
 

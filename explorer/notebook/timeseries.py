@@ -98,14 +98,14 @@ class Window:
 
 
 def _day(at: datetime) -> str:
-    """Return a time in UTC, its day alone where it is the beginning or the end of one."""
+    """Return a time in UTC as text; only the date if it is the beginning or the end of a day."""
     in_utc = at.astimezone(UTC)
     is_edge = in_utc.time() in (clock_time.min, clock_time.max)
     return f"{in_utc:%Y-%m-%d}" if is_edge else f"{in_utc:%Y-%m-%d %H:%M} UTC"
 
 
 class UsageReader(Protocol):
-    """What the usage of another range is read from: an entity."""
+    """An object from which the usage in another time range can be read: an entity."""
 
     def usage(
         self,
@@ -122,7 +122,7 @@ class UsageChart(ShownChart):
     """The usage of a dataset in time windows, oldest first.
 
     It shows queries and users over time and the columns used most: as a plotly figure in a live
-    notebook, as a picture and a table in one that is only read, as text in a terminal.
+    notebook, as a picture and a table in a notebook without a kernel, as text in a terminal.
     """
 
     name: str
@@ -380,8 +380,8 @@ def users_of(window: Window) -> tuple[str, ...]:
 class ProfileChart(ShownChart):
     """The profiles of a dataset, oldest first.
 
-    It shows rows and nulls over time and the columns of the newest profile. Charts leave profiles
-    of parts of the table out where there are any of the whole, and say so.
+    It shows rows and nulls over time and the columns of the newest profile. If there are profiles
+    of the whole table, charts leave out profiles of parts of it, and say so.
     """
 
     name: str
@@ -428,8 +428,8 @@ class ProfileChart(ShownChart):
     def nulls(self, *columns: str, zone: Zone = "UTC") -> PanelChart:
         """Return a chart of the share of nulls over time, of some columns or of the six with most.
 
-        Columns are named by their path, exact or in the short form. Raises `UnknownName` for one
-        that was not measured, as the other charts of columns do.
+        Columns are named by their path, exact or in the short form. Raises `UnknownName` for a
+        column that was not measured, like the other charts of columns.
         """
         panel = shares(self._profiles_with_values, "nulls", columns)
         frame = self._shares_frame(panel, columns)
@@ -462,9 +462,9 @@ class ProfileChart(ShownChart):
     ) -> "DriftChart":
         """Return the drift between two of these profiles, largest first. No request.
 
-        The later is the newest, or the newest not after `until`. The earlier is the newest that is
-        so many days older, or not after `since`; where none is so old, the oldest there is. Times
-        are given as for `Catalog.timeseries`. Raises `InvalidInput` for what is no time.
+        The later profile is the newest, or the newest not after `until`. The earlier one is the
+        newest that is `days` older, or not after `since`; if none is that old, the oldest. Times
+        are given as for `Catalog.timeseries`. Raises `InvalidInput` for an invalid time.
         """
         end = None if until is None else read_moment(until, ends=True)
         begin = None if since is None else read_moment(since, ends=True)
@@ -516,7 +516,8 @@ class ProfileChart(ShownChart):
         return read_profiles(self.window.series)
 
     def _shares_frame(self, panel: Lines, columns: Sequence[str]) -> "Callable[[], pd.DataFrame]":
-        """Return what makes the frame of a chart of some columns, or without a name of a few."""
+        """Return a function that makes the DataFrame of a chart, which is marked as incomplete if
+        points, or columns that were not named, are missing."""
         count = len(self._profiles_with_values.by_path)
         incomplete = cut_sentence(self.window.series)
         if not columns and len(panel.lines) < count:
@@ -627,7 +628,7 @@ def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
 
 
 def quantiles(profiles: Profiles, column: str) -> PanelChart:
-    """Return a chart of quantiles; those that are numbers are drawn."""
+    """Return a chart of quantiles; only numeric ones are drawn."""
     at, measures = _newest(profiles, column, "quantiles")
     panel, column_quantiles = quantile_bars(measures), measures.quantiles or ()
     rows = [(read_measurement(each.quantile), each.value) for each in column_quantiles]
@@ -713,8 +714,8 @@ _MOVES = (
 class DriftChart(ShownChart):
     """The changes between a profile and a later one: iterates over changes, largest first.
 
-    `len()` is how many measures moved by the rule. Two profiles are needed; with fewer it is
-    empty, which is shown.
+    `len()` is the number of changes above the threshold. With fewer than two profiles it is empty,
+    and says so.
     """
 
     name: str
@@ -751,10 +752,10 @@ class DriftChart(ShownChart):
         path            string    of the column; empty for the whole table
         measure         string    nulls, distinct, mean, …; `column` for one that came or went
         before, after   Float64   shares from 0 to 1
-        change          Float64   after less before
-        relative        Float64   change as a part of before
-        score           Float64   how many times over the rule
-        moved           bool      whether it counts
+        change          Float64   after minus before
+        relative        Float64   change divided by before
+        score           Float64   change as a multiple of the threshold
+        moved           bool      whether it is above the threshold
         words           string
         """
         return values.to_frame(values.Table.from_records(self.moves, _MOVES))

@@ -66,7 +66,7 @@ class Shown(ABC):
 
     @abstractmethod
     def parts(self) -> Iterable[Part]:
-        """Return what it shows, from top to bottom."""
+        """Return the parts shown, from top to bottom."""
 
     def __repr__(self) -> str:
         return draw_text(self.parts())
@@ -82,18 +82,18 @@ class ShownTable(Shown):
 
     @abstractmethod
     def to_frame(self) -> "pd.DataFrame":
-        """Return all data as a DataFrame, however much is drawn."""
+        """Return all data as a DataFrame, including rows that are not drawn."""
 
     @property
     def df(self) -> "pd.DataFrame":
-        """Return a new `to_frame()` each time."""
+        """Return a new DataFrame from `to_frame()` each time."""
         return self.to_frame()
 
     def sortable(self, **options: Any) -> "ITable":
-        """Return a table that sorts by its headers, filters and pages, in any notebook.
+        """Return a table with sorting by headers, filters and pages, for any notebook.
 
-        It is a widget of itables', which takes the `options` and which the extra `tables` brings;
-        raises `MissingExtra` without it.
+        The table is drawn by itables, to which `options` are passed. Raises `MissingExtra` if the
+        extra `tables` is not installed.
 
         Example: `cat.search("orders").sortable(paging=False)`
         """
@@ -102,9 +102,9 @@ class ShownTable(Shown):
         except ImportError:
             raise MissingExtra("tables that sort are itables'", "tables") from None
         frame = self.to_frame()
-        # The longest texts of a row, which people look at last.
+        # URNs, the longest texts, become the last columns.
         frame = frame[sorted(frame, key=lambda name: str(name).endswith(("urn", "urns")))]
-        # Moments as texts that sort like them.
+        # Times are shown as texts that sort in the order of time.
         moments = frame.select_dtypes("datetimetz").columns
         frame = frame.assign(**{name: frame[name].dt.strftime(_MOMENT) for name in moments})
         if frame.index.dtype.kind == "M":
@@ -145,8 +145,8 @@ def grid_parts(
     most: int = MOST_ROWS,
     rest: str = "drawn; .to_frame() has them all",
 ) -> Iterator[Part]:
-    """Yield a table of the first items, each as the row that `draw` makes of it, and a sentence
-    that counts the others; nothing where there are no items."""
+    """Yield a table of the first `most` items, whose rows are made by `draw`, and, if there are
+    more, a sentence with both numbers and `rest`. Yield nothing if there are no items."""
     if items:
         yield Grid(headers, [draw(item) for item in items[:most]], frozenset(numbers))
     if most < len(items):
@@ -156,7 +156,8 @@ def grid_parts(
 def table_parts(
     table: Table, most: int = MOST_ROWS, rest: str = "drawn; .to_frame() has them all"
 ) -> Iterator[Part]:
-    """Yield the first rows of a table as people see it, and a sentence that counts the others."""
+    """Yield the first `most` rows of a table as people see it, and, if there are more, a sentence
+    with both numbers and `rest`."""
     names = [column.name for column in table.columns]
     visible = [(at, table.columns[at]) for at in places_for("people", table.columns)]
     numbers = [
@@ -266,7 +267,7 @@ def _table_as_text(grid: Grid) -> Iterator[str]:
 def _fit_widths(widths: list[int], numbers: Sequence[bool]) -> list[int]:
     """Return the column widths, the widest reduced until all fit. The first column, which
     identifies a row, goes below 28 cells only if the others are at their narrowest, and numbers and
-    days, of which a part says something else, are cut only where nothing else can be."""
+    dates, which would be misleading in part, are cut only if nothing else can be."""
     fitted = list(widths)
     room = _WIDTH - len(_GAP) * (len(widths) - 1)
     for first, cut in ((_FIRST, False), (0, False), (0, True)):
@@ -307,7 +308,7 @@ which it would wherever a catalog's text has two dollars."""
 
 _TONES: dict[Tone, str] = {
     "plain": "",
-    # As pale as text may be on any theme: 4.5 to 1 against its ground.
+    # As pale as text may be on any theme: a contrast of 4.5 to 1.
     "quiet": "opacity:.72;",
     "loud": "font-weight:600;",
 }

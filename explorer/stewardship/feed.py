@@ -256,9 +256,9 @@ async def read_feed(
 
     Nothing is marked as read. The user's own edits are left out, but not changes that the user
     ingested. The newest `most_changes` changes of the log are read, and the values of the
-    `most_entities` most recently changed entities; the rest is counted. One request for each 500
-    changes, one or more for each 40 entities, and twice those of `entities`. Raises `InvalidInput`
-    on a server without a change log, such as DataHub's.
+    `most_entities` most recently changed entities; the others are only counted. One request per 500
+    changes, one or more per 40 entities, and twice the requests of `Catalog.entities`. Raises
+    `InvalidInput` on a server without a change log, such as DataHub's.
 
     Example: `steward.feed().entries`
     """
@@ -596,11 +596,16 @@ class _LabelsNet:
     last: "ChangeEvent | None" = None
 
     def note(self, before: Sequence[str], after: Sequence[str], change: "ChangeEvent") -> None:
+        """Add a change; a label that is added and removed again, or the reverse, does not count."""
         for label in after:
-            if label not in before and self.removed.pop(label, label) is label:
+            if label in self.removed and label not in before:
+                del self.removed[label]
+            elif label not in before:
                 self.added[label] = None
         for label in before:
-            if label not in after and self.added.pop(label, label) is label:
+            if label in self.added and label not in after:
+                del self.added[label]
+            elif label not in after:
                 self.removed[label] = None
         self.last = change
 

@@ -1,4 +1,4 @@
-"""What the widgets share: scripts and styles, the HTML shown without a kernel, and requests to the
+"""Shared by all widgets: scripts and styles, the HTML shown without a kernel, and requests to the
 catalog in threads."""
 
 import asyncio
@@ -100,7 +100,7 @@ class _Question:
         """Cancel the running work; work that starts later is cancelled at once."""
         self.dropped = True
         for loop, task in self._tasks:
-            # A client that was closed has ended its loop, and with it the task.
+            # A closed client has ended its event loop, and with it the task.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(task.cancel)
 
@@ -239,9 +239,9 @@ class SavedWithHtml:
     """A mixin for widgets whose HTML is saved in the notebook as a separate output before the
     widget.
 
-    An application that trusts a notebook shows nothing of an output but its widget, also where no
-    kernel runs any more. The page hides the HTML while the widget is alive there (`hideStill` in
-    host.js), which it finds by `still`.
+    An application that trusts a notebook shows only the widget of an output, even if no kernel runs
+    any more. While the widget works, the page hides the separate HTML (`hideStill` in host.js),
+    which it finds by the trait `still`.
     """
 
     still: Any
@@ -266,11 +266,10 @@ class SavedWithHtml:
 class Widget(SavedWithHtml, anywidget.AnyWidget):
     """A widget drawn by scripts of its own.
 
-    It is anywidget's alone, and not put together from those of ipywidgets: a tree, results as one
-    types, a drawing that is walked by keys, and an editor that keeps the cursor are one page with
-    one focus, which a box of ready-made controls is not; and marimo, which shows no ipywidgets,
-    shows it. Where ready-made controls do, they are taken:
-    `explorer.notebook.widgets.usage_controls`.
+    It is based on anywidget, not on the controls of ipywidgets: a tree, results while typing, a
+    drawing with keyboard navigation, and an editor that keeps the cursor need one page with one
+    focus, not a box of ready-made controls; and marimo shows it, but no ipywidgets. Where
+    ready-made controls suffice, they are used: `explorer.notebook.widgets.usage_controls`.
     """
 
     still = traitlets.Unicode().tag(sync=True)
@@ -299,7 +298,7 @@ class EditorWidget(Widget):
     """A widget with an editor: text typed on one page appears on all of them, and `answer` handles
     requests of a page.
 
-    `_session` is what happens behind it; `parts` is what it shows where it cannot live.
+    `_session` has its logic; `parts` are shown by front ends without a kernel.
     """
 
     editor = traitlets.Dict().tag(sync=True)
@@ -323,14 +322,14 @@ class EditorWidget(Widget):
 
     def close(self) -> None:
         """Cancel reading and close the widget; writes under way are finished."""
-        # Closing is also what ends one that was never quite made.
+        # Also called for a widget whose constructor failed.
         session = getattr(self, "_session", None)
         if session is not None:
             session.asking.end()
         super().close()
 
     def parts(self, first: str = "") -> Iterator[Part]:
-        """Yield what it shows, `first` in its heading."""
+        """Yield the parts shown without a kernel, with `first` in the heading."""
         raise NotImplementedError
 
     def answer(self, content: Any) -> None:
@@ -376,10 +375,10 @@ class EditorWidget(Widget):
 def script(*names: str) -> str:
     """Return one JavaScript module, made of the named scripts in order.
 
-    It is one, for nothing else of ours can be imported where it runs; and a text rather than a
-    path, for a path given to a widget is watched, and the watching keeps each widget alive.
-    Comments and indentation, which every saved notebook would hold, are left out: no text in a
-    script may go over several lines.
+    It is one module, because the page cannot import others of this project; and a text instead of a
+    path, because anywidget watches a path, which keeps each widget in memory. Comments and
+    indentation are left out to keep saved notebooks small, so no string in a script may span
+    several lines.
     """
     return "\n".join(row for name in names for row in _rows(_FRONTEND / name))
 
@@ -398,8 +397,8 @@ def _rows(path: Path) -> Iterator[str]:
 
 class SavedHtml(anywidget.AnyWidget):
     """An invisible part of a box of ipywidgets, `.catalog-controls`: it hides the HTML saved beside
-    the box, and draws the arrow of its lists for a dark page too, where that of ipywidgets is black
-    on a dark ground."""
+    the box, and draws the arrows of its lists so that they are visible on a dark page, where those
+    of ipywidgets are black."""
 
     still = traitlets.Unicode().tag(sync=True)
     _esm = script("host.js") + ("\nexport default { render: ({ model }) => hideStill(model) };")
@@ -415,7 +414,7 @@ LINEAGE_STYLE = stylesheet("lineage/lineage.css")
 
 _PARTS = ("elements", "entity", "editor", "drafts", "search", "folders", "explorer")
 
-# The drawing of the lineage tab is that of the lineage widget, whose names are its own.
+# The lineage tab uses the drawing of the lineage widget, in a function scope of its own.
 _DRAWING = LINEAGE_SCRIPTS.replace("export default { render };", "return render;")
 _OWN = script("host.js", *(f"explorer/{name}.js" for name in _PARTS))
 

@@ -1,5 +1,5 @@
-"""The list of drafts in the explorer: counted at the start, and each opened, saved or discarded by
-itself."""
+"""The list of drafts in the explorer: counted at the start, and opened, saved or discarded one by
+one."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ _SHORT = 200
 class DraftList:
     """The drafts of a catalog as the page lists them.
 
-    Called with the lock of the widget held, or taking it.
+    Methods are called with the widget's lock held, or acquire it.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class DraftList:
         self._writing.look(self._read)
 
     def _read(self) -> None:
-        # What is typed from now on is not told: its writer knows of it.
+        # Texts typed from now on are not announced: their writer knows of them.
         self._is_told = self._is_told and self.count > 0
         self._draw()
         self._changed()
@@ -95,7 +95,7 @@ class DraftList:
     def _open(self, stored: StoredDraft, stage: "Stage") -> None:
         self._go_on(stored, stage)
         self._hide()
-        # Whether or not it could be opened.
+        # The list is read again whether or not the draft could be opened.
         self.read()
 
     def _discard(self, stored: StoredDraft) -> None:
@@ -117,7 +117,7 @@ class DraftList:
             sentence = count_sentence(len(drafts)) if drafts else NO_DRAFTS
         elif self._is_told:
             sentence = f"{unsaved_sentence(self.count)}."
-        # A notebook may save this state: texts are in it only while they are looked at.
+        # A notebook may save this state, so it contains texts only while the list is open.
         rows = [self._row(stored) for stored in drafts] if self._is_listed else []
         self._show(
             "kept",

@@ -175,7 +175,7 @@ class PageEditor:
     """The drafts of a widget, one of which may be open, until they are saved or discarded. All
     pages show the open text as last typed on any of them.
 
-    Called with the lock of the widget held, or taking it.
+    Methods are called with the widget's lock held, or acquire it.
     """
 
     def __init__(
@@ -188,11 +188,11 @@ class PageEditor:
         self._asking, self._show, self._left = asking, show, on_leave
         self._open: _Place | None = None
         self._opening: _Place | None = None
-        # Those on disk that are not continued here, as they were read last.
+        # The drafts on disk that are not continued here, as they were read last.
         self._found: list[_Place] = []
         self.put_away: Callable[[], None] = lambda: None
         """Called after a draft was written to disk or deleted there."""
-        # What every page is to show of the text that is open, and how often it was changed.
+        # The open text as every page shows it, and the number of its changes.
         self._typed: dict[str, Any] = {}
         self._revision = 0
 
@@ -210,7 +210,7 @@ class PageEditor:
     def places(self, urn: str) -> list[str | None]:
         """Return the path of an entity's column for each draft, None for the entity's own
         description."""
-        # One that is open here was either changed or is no draft.
+        # The text open here counts as a draft only if it was changed.
         open_places = [place for place, draft in self.drafts.items() if draft.changed]
         return [path for of, path in (*open_places, *self._found) if of == urn]
 
@@ -226,7 +226,7 @@ class PageEditor:
             } if revision > self._revision and (urn, path) in self.drafts:
                 place, self._revision = (urn, path), revision
                 draft = self.drafts[place].with_page_text(text)
-                # What was not compared is not saved.
+                # A text that changed after the comparison is not saved.
                 self._keep(draft.at("writing") if draft.stage == "comparing" else draft)
                 self._put_away(place)
                 if self._open == place:
@@ -362,7 +362,7 @@ class DraftEditor(PageEditor):
             draft = fresh
         elif stored is None or stored == self._stored.get(place):
             draft = replace(draft, note=fresh.resume(draft.text, draft.base).note)
-        # Another widget, or a program that ended, kept its own since.
+        # Another widget, or a program that ended, has stored a draft since.
         if stored is not None and stored != self._stored.get(place):
             self._stored[place] = stored
             if stored.text != fresh.text:
@@ -378,7 +378,7 @@ class DraftEditor(PageEditor):
             if draft is None or not draft.changed:
                 last_stored = self._stored.pop(place, None)
                 if last_stored is not None:
-                    # Another widget may have kept another text since.
+                    # Another widget may have stored another text since.
                     disk.drop(*place, last_stored.text)
                 return
             names = (draft.name, draft.column, "notebook")
@@ -391,7 +391,7 @@ class DraftEditor(PageEditor):
 
 
 class Writing(PageEditor):
-    """The drafts of descriptions, which a session keeps with those of the terminal, and saves."""
+    """The drafts of descriptions, which a session stores with those of the terminal, and saves."""
 
     def __init__(
         self,
@@ -409,7 +409,7 @@ class Writing(PageEditor):
         """All drafts on disk, newest first, as they were read last."""
 
     def look(self, then: Callable[[], None]) -> None:
-        """Read all drafts from disk, then call."""
+        """Read all drafts from disk, then call `then`."""
 
         def read(catalog: "Catalog") -> dict[_Place, Draft]:
             kept_drafts = self._texts.stored_drafts
@@ -525,11 +525,11 @@ class Writing(PageEditor):
                 super().answer(content)
 
     def compare(self) -> None:
-        """Show what saving would change."""
+        """Show the difference that saving would make."""
         self._stage("comparing")
 
     def go_on(self) -> None:
-        """Go back to the text."""
+        """Go back to editing the text."""
         self._stage("writing")
 
     def save_now(self) -> None:
@@ -615,7 +615,8 @@ class Writing(PageEditor):
             sentence = line(message.sentence) if message is not None else ""
             self._show("said", saved_sentence(sentence, self._catalog.save_warnings, UNDO))
             if now is not None and now.text != draft.text:
-                # Typed on another page while it was on its way: a draft of what is saved now.
+                # Text typed on another page during the save becomes a draft based on the saved
+                # text.
                 base = stored_description(draft.text)
                 self._keep(replace(now, base=base, stage="writing"))
                 self._put_away(place)

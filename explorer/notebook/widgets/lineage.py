@@ -83,13 +83,13 @@ class LineageWidget(Widget):
         widget = LineageWidget(cat, "urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)")
         widget
 
-    It starts `hops` far each way. Everything read so far is `graph`, a networkx graph; `selected`
-    is the URN that the reader is at, and `on_select` calls a function with it. Nothing waits for
-    the catalog on the kernel's thread; `wait()` does. Where no kernel runs, the notebook keeps a
-    picture and a tree. Two requests to begin with, and one for a hundred entities drawn; as many
-    again for each one looked at, unfolded, or followed by column.
+    It starts with `hops` in each direction. `graph` is a networkx graph of everything read so far;
+    `selected` is the URN of the selected entity, and `on_select` registers a function that is
+    called with it. Requests never block the kernel's thread; `wait()` waits for them. Without a
+    kernel, the notebook shows a picture and a tree. Two requests at first, and one per hundred
+    entities drawn; as many again for each entity selected, expanded, or followed by column.
 
-    `close()` hangs up what is being read; the catalog stays open.
+    `close()` cancels reading; the catalog stays open.
     """
 
     _esm = LINEAGE_MODULE
@@ -138,7 +138,7 @@ class LineageWidget(Widget):
 
     @property
     def graph(self) -> "nx.DiGraph":
-        """Return a copy of everything read so far, as `EntityLineage.graph` has it."""
+        """Return a copy of everything read so far, in the form of `EntityLineage.graph`."""
         graph = self._lineage.state.full_graph
         return simplify_attributes(nx.DiGraph(root=self.root) if graph is None else graph)
 
@@ -204,10 +204,10 @@ class LineageWidget(Widget):
 
     def close(self) -> None:
         """Cancel reading, and close the widget."""
-        # Closing is also what ends one that was never quite made.
+        # Also called for a widget whose constructor failed.
         if not getattr(self, "_is_closed", True):
             self._is_closed = True
-            # A client that was closed has ended what it did.
+            # A closed client has ended its requests.
             with suppress(CatalogError):
                 self._queue(_end(self._lineage))
         super().close()
@@ -322,7 +322,7 @@ class LineageWidget(Widget):
         self._queue(asyncio.to_thread(self._show))
 
     def _show(self) -> None:
-        """Draw the session's state; listeners that it has may wait for the catalog."""
+        """Draw the session's state; its listeners may wait for the catalog."""
         with self._drawing_lock:
             state, before = self._lineage.state, self._state
             if state is before or self._is_closed:

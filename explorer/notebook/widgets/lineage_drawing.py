@@ -90,7 +90,7 @@ _PORT_TOP, _PORT = 44.0, 18.0
 _WIDE = 240.0
 _NAME_SIZE = 12.5
 _TIP = 5.0
-# Colour never says it alone: the sign before a name does, and a word below it.
+# The sign before a name and the word below it say the same as the colour.
 _SIGNS: Mapping[State, str] = {"plain": "", "removed": "✗ ", "ghost": "? "}
 _LONG = 200
 
@@ -174,7 +174,7 @@ def _side(
     side: Flow,
     knows: Callable[[str, Flow], bool],
 ) -> dict[str, Any]:
-    """Return what the page says of the neighbours of a node on one side."""
+    """Return the data for the page on the neighbours of a node on one side."""
     far = known.nodes[node].get("hops")
     # Folding leads away from the root.
     leads_away = far is None or (far <= 0 if side == "UPSTREAM" else far >= 0)
@@ -266,7 +266,7 @@ def _links(
             _port(above, ports.get(link.source, ()), link.source_column),
         )
         end = (below.x, _port(below, ports.get(link.target, ()), link.target_column))
-        # Round the boxes between, the way the line between the tables goes.
+        # Around the boxes in between, along the line between the tables.
         bends = routes.get((link.source, link.target), ())[1:-1]
         path = curve((start, *bends, end), tip=_TIP)
         links[path, str(link.guess)] = {

@@ -60,8 +60,8 @@ _PASSED = "All that is left was passed over."
 
 
 class ListPages(Generic[_SessionT]):
-    """What the pages of a list show of its session. Its methods can be called from any thread and
-    do not block."""
+    """The state of a list's session as its pages show it. Its methods can be called from any thread
+    and do not block."""
 
     def __init__(
         self, catalog: "Catalog", session: _SessionT, show: Callable[[str, Any], None]
@@ -81,7 +81,8 @@ class ListPages(Generic[_SessionT]):
         kind: "Kind" = "draft",
         activity: str = "",
     ) -> None:
-        """Take a step of the session, and wait for what it does in the background, apart."""
+        """Take a step of the session, show its outcome, and then wait for its work in the
+        background in a separate request."""
 
         def settle(catalog: "Catalog") -> None:
             catalog.wait(self.session.settle())
@@ -96,7 +97,7 @@ class ListPages(Generic[_SessionT]):
     def _page_of(
         self, table: Table, at: int, row_state: Callable[[int], Mapping[str, Any]]
     ) -> dict[str, Any]:
-        """Return the page of a table that has a row, each with what `row_state` says of it."""
+        """Return the page of a table that contains the row `at`, with `row_state` of each row."""
         start = at - at % _ROWS
         visible = places_for("people", table.columns)
         page = range(start, min(start + _ROWS, len(table.rows)))
@@ -115,6 +116,8 @@ class ListPages(Generic[_SessionT]):
 
 
 def _column_state(column: "TableColumn") -> dict[str, str]:
+    """Return the title and the look of a column. Columns that may wrap hold names (bold) and texts;
+    the others, except numbers, are shown as minor."""
     if column.dtype == "int64":
         kind = "number"
     elif column.folds:
@@ -141,7 +144,7 @@ class WorklistPages(ListPages[WorklistSession]):
 
     @property
     def key(self) -> "Key | None":
-        """Return which item is shown."""
+        """Return the key of the item shown."""
         item = self.session.state.current
         return item.key if item is not None else None
 
@@ -164,7 +167,8 @@ class WorklistPages(ListPages[WorklistSession]):
         self.look_at(self.session.state.cursor + by)
 
     def write(self) -> None:
-        """Open the editor for the shown item with its current text: the requests of an entity."""
+        """Open the editor for the shown item with its current text. Requests are those of reading
+        an entity."""
         key = self.key
         if key is None:
             return
@@ -192,7 +196,7 @@ class WorklistPages(ListPages[WorklistSession]):
             self._go_on(key)
 
     def look_again(self) -> None:
-        """Remove what others documented meanwhile."""
+        """Remove the items that others have documented meanwhile."""
 
         def then(_: None) -> None:
             message = self.session.state.message
@@ -215,7 +219,8 @@ class WorklistPages(ListPages[WorklistSession]):
         self._go_on(key, text="saved")
 
     def _go_on(self, key: "Key", text: str = "") -> None:
-        """Open the item after one, of which a text was saved if there is one."""
+        """Open the item after the one with a key; `text` is the text just saved for that one, if
+        any."""
 
         def then(following: "Key | None") -> None:
             if following is None:
@@ -277,7 +282,7 @@ class WorklistWidget(EditorWidget):
         self._session = WorklistPages(catalog, worklist, self._show)
         self.listen()
         self._session.draw()
-        # Also those of programs that ended.
+        # Also the drafts of programs that ended.
         self._session.writing.look(self._session.draw)
 
     @property
@@ -344,7 +349,7 @@ class ReviewDrafts(DraftEditor):
         self._session = session
 
     def look(self) -> None:
-        """Read the texts on disk that no other running program edits, and announce them."""
+        """Read the drafts on disk that no other running program edits, and announce them."""
 
         def then(drafts: list[StoredDraft]) -> None:
             self._see(drafts)
@@ -639,12 +644,12 @@ class ReviewWidget(EditorWidget):
         review = cat.stewardship.review(changeset)
         review
 
-    `a` accepts the edit that is shown, `x` refuses it, `e` changes its text and `u` takes the
-    decision back; each is in the changeset's file at once, and of one that the server keeps it is
-    sent in the background. ctrl+s writes what was accepted, once that is confirmed. `changeset` is
-    what is decided, `df` a row for each edit and what became of it. What is typed is shared by all
-    views and kept on disk. Nothing waits for the catalog on the kernel's thread; `wait()` does.
-    Where no kernel runs, the notebook keeps the list as it was.
+    `a` accepts the edit that is shown, `x` refuses it, `e` changes its text and `u` undoes the
+    decision. Decisions are stored in the changeset's file at once; those of a changeset on the
+    server are also sent there in the background. ctrl+s writes the accepted edits after
+    confirmation. `changeset` is the changeset under review, `df` has a row for each edit with its
+    outcome. Typed text is shared by all views and stored on disk. Requests never block the kernel's
+    thread; `wait()` waits for them. Without a kernel, the notebook shows the list as it was.
     """
 
     _esm = REVIEW_MODULE
@@ -684,14 +689,14 @@ class ReviewWidget(EditorWidget):
 
     @property
     def df(self) -> "pd.DataFrame":
-        """Return a row for each edit, all of them text: what it changes, what became of it, and
-        where it comes from; see `explorer.views.stewardship.review_table`. No request."""
+        """Return a row for each edit, all of them text: its change, its outcome, and its origin;
+        see `explorer.views.stewardship.review_table`. No request."""
         with self._session.lock:
             table = views.review_table(self._session.changeset.items)
         return to_frame(table)
 
     def read_again(self) -> None:
-        """Show what was decided elsewhere: in the next cell, in the terminal, by a colleague."""
+        """Show decisions made elsewhere: in the next cell, in the terminal, by a colleague."""
         self._session.read_again()
 
     def import_here(self) -> None:

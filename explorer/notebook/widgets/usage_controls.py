@@ -58,10 +58,10 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: 
         controls = cat["fct_orders"].usage().controls()
         controls
 
-    `usage` is what is shown, to go on with in the next cell. Reading is never done on the kernel's
-    thread; `wait()` waits for it. These are ipywidgets' own controls, whose values can be set and
-    observed: `controls.range.value = "90 days"`. In marimo, which shows none of them, it is the
-    chart alone.
+    `usage` is the usage shown, for use in the next cell. Requests never block the kernel's thread;
+    `wait()` waits for them. The controls are ipywidgets, whose values can be set and observed:
+    `controls.range.value = "90 days"`. marimo, which does not show ipywidgets, shows only the
+    chart.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: 
         last_days: int | None = None,
         between: "tuple[str, Callable[[], _UsageT]] | None" = None,
     ) -> None:
-        """Start with the usage of the last days, or `between` two times, given in words and with
-        what reads that again; `read_usage`, which reads other days, is not called before a range is
-        chosen."""
+        """Start with the usage of the last days, or `between` two times: a pair of the range in
+        words and a function that reads it again. `read_usage` reads another number of days, and is
+        called only when a range is chosen."""
         self._usage = usage
         self._lock = threading.Condition()
         self._requested, self._answered = 0, 0
@@ -91,7 +91,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: 
             value=range_name,
             tooltips=[f"use of {name}" for name in self._ranges],
         )
-        # As wide as their words.
+        # Buttons as wide as their words.
         self.range.style.button_width = "auto"
         self.measure = ipywidgets.Dropdown(
             options=list(_MEASURES), value="over time", description="measure"
@@ -151,7 +151,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: 
 
     def _draw(self) -> None:
         data = self._build_chart()._repr_mimebundle_()
-        # Set as a whole: what an `Output` catches is that of one thread.
+        # The outputs are set at once, because an `Output` captures those of one thread only.
         self._chart.outputs = ({"output_type": "display_data", "data": data, "metadata": {}},)
 
     def __repr__(self) -> str:
@@ -168,5 +168,5 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox, Generic[_UsageT]):  # type: 
         }
 
     def _display_(self) -> "go.Figure":
-        # Asked by marimo.
+        # Called by marimo.
         return self._build_chart().figure()
