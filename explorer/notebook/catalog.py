@@ -591,12 +591,12 @@ class NotebookCatalog(SearchCatalog):
         `name`.
 
         With `stats`, the values in columns are measured; with `values`, also those in columns that
-        look personal. `dialect` is the SQL dialect of a file that is a log of queries. `encoding`
-        is the encoding of text files, by default detected, and `patterns` match files that form one
-        table, such as `["orders_*.csv"]`. With `dry_run`, nothing is written. Adding data again
-        under its name updates the catalog; options that are not given keep their values, and
-        `instance=""` removes the instance. Requests are those of `plan_run` and `run_source`, and
-        one more.
+        look personal. With `dialect`, a file is read as a log of queries in that SQL dialect.
+        `encoding` is the encoding of text files, by default detected, and `patterns` match files
+        that form one table, such as `["orders_*.csv"]`. With `dry_run`, nothing is written. Adding
+        data again under its name updates the catalog; options that are not given keep their values,
+        and `instance=""` removes the instance. Requests are those of `plan_run` and `run_source`,
+        and one more.
 
         Example: `cat.add(cat.names("orders").df, "names_of_orders", stats=True, dry_run=True)`
         """

@@ -93,8 +93,8 @@ def with_progress(
     the first second. Raises what the work raised. An interrupt cancels the work and waits for its
     end.
     """
-    # Raises where waiting would never end: on the client's own thread. The work is waited for on
-    # another one.
+    # Raises on the client's own thread, where waiting would never end: the work itself is waited
+    # for on another thread, which would not notice.
     waiting.wait(asyncio.sleep(0))
     running = _Running(waiting, work)
     try:
@@ -115,8 +115,8 @@ def with_progress(
 
 
 def counting(items: Iterable[_T], tell: "Progress") -> Iterable[_T]:
-    """Return the items such that `tell` is called with the number taken so far; if their total is
-    unknown, return them unchanged."""
+    """Return the items so that iterating over them reports the number taken to `tell`; if their
+    total is unknown, return them unchanged."""
     return _CountedItems(items, tell) if isinstance(items, Sized) else items
 
 

@@ -238,8 +238,8 @@ class SearchResults(ShownTable, SearchPage):
         return to_frame(replace(table, title=self._title(), **self._cut(len(self))))
 
     def _cut(self, count: int) -> dict[str, Any]:
-        """Return the number of all results for a table of `count` of them, and how the others are
-        read."""
+        """Return the attributes of a table of `count` results: the number of all, and how to read
+        the others."""
         if count >= self.total:
             return {}
         numbers = f"{count:,} of {self.total:,} results"

@@ -173,7 +173,7 @@ class WorklistTable(ShownTable, stewardship.Worklist):
         return WorklistWidget(self.catalog, self)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each item listed, heaviest first. No request.
+        """Return a row for each item listed, largest weight first. No request.
 
         urn, table, platform, type   string
         column, path                 string   in the short form, and exact; missing for a table
@@ -246,7 +246,7 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
     dropped_count: int = 0
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each line, in the file's order, all of them text. No request.
+        """Return a row for each line, in the file's order, with all values as text. No request.
 
         place, kind                 position in the file, and the kind of change: see
                                     `explorer.stewardship.changeset.KINDS`
@@ -280,7 +280,7 @@ class AppliedTable(ShownTable, stewardship.Applied):
     later_count: int = 0
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each change, those that were not written first, all of them text. No
+        """Return a row for each change, those not written first, with all values as text. No
         request.
 
         outcome              written, refused, untried, or the kind of a change left out
@@ -347,12 +347,12 @@ class DraftingTable(ShownTable, stewardship.DraftingOutcome):
     """The texts of a drafting command; `changeset` contains them for review."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each text that was asked for, the drafted ones first, all of them text.
-        No request.
+        """Return a row for each text requested, the drafted ones first, with all values as text. No
+        request.
 
         urn, table, column   what it is about; `column` missing for the table itself
-        text                 what the command drafted; missing where it had none
-        why                  why it had none
+        text                 what the command drafted, if anything
+        why                  why there is no text
         """
         return to_frame(views.drafts_table(self))
 
@@ -376,7 +376,7 @@ class ProposalsTable(ShownTable, tuple[stewardship.SharedChangeset, ...]):
         urn, id, title, proposed_by                string
         at                                         datetime64[ms, UTC]   when it was proposed
         edits                                      int64                 how many edits there are
-        open, accepted, refused, applied, failed   int64                 how many edits are in the state
+        open, accepted, refused, applied, failed   int64                 how many are in that state
         """
         return to_frame(views.proposals_table(self))
 
@@ -495,7 +495,7 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         return self._steward
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each table, then for each of its columns, all of them text but the tags.
+        """Return a row for each table, then for each of its columns, as text except the tags.
         No request.
 
         urn, table         of the table
@@ -517,11 +517,12 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
 
 @dataclass(frozen=True, repr=False)
 class ProjectPlanTable(ShownTable, ProjectPlan):
-    """The changes of a dbt project's files, and what is left out and why; `write` writes them."""
+    """The changes to a dbt project's files, and the texts left out, with reasons; `write` writes
+    the changes."""
 
     @property
     def items(self) -> tuple[PlanItem, ...]:
-        """Return every change, and what is left out, file by file."""
+        """Return every change and every text left out, file by file."""
         return plan_items(self)
 
     def to_frame(self) -> "pd.DataFrame":

@@ -1,5 +1,5 @@
-"""The explorer's editor: which text is written, its draft, preview and difference, conflicts,
-and saving.
+"""The explorer's editor: the text being edited, its draft, preview and difference, conflicts, and
+saving.
 """
 
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
@@ -281,7 +281,8 @@ class PageEditor:
         self._preview()
 
     def _see(self, drafts: Iterable[StoredDraft]) -> None:
-        """Take note of the drafts on disk."""
+        """Store the places of the drafts on disk that are neither open elsewhere nor continued
+        here."""
         self._found = []
         for stored in drafts:
             place = (stored.draft.urn, stored.draft.path)
@@ -334,7 +335,7 @@ class PageEditor:
 
 
 class DraftEditor(PageEditor):
-    """Drafts that it keeps on disk by itself."""
+    """An editor that stores its drafts on disk itself."""
 
     def __init__(
         self,
@@ -545,7 +546,7 @@ class Writing(PageEditor):
             self._store(draft.at("saving"))
 
     def save(self) -> None:
-        """Store the draft that was compared."""
+        """Save the draft that was compared."""
         draft = self.draft
         if draft is not None and draft.stage == "comparing":
             self._store(draft.at("saving"))
@@ -592,7 +593,7 @@ class Writing(PageEditor):
         self._ask_drafts(keep)
 
     def _ask_drafts(self, change: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Have the session change drafts; what is typed meanwhile follows."""
+        """Let the session change drafts; text typed meanwhile is stored afterwards."""
         self._asking.ask(
             "draft",
             "",

@@ -65,7 +65,7 @@ def _row(entity: LineageEntity) -> str:
 
 
 def _list_nodes(graph: "nx.DiGraph") -> Iterator[str]:
-    """Return a short text alternative; the tree has all of it."""
+    """Return a short text alternative; the tree has all entities."""
     hops = [far for _, far in graph.nodes.data("hops") if far]
     yield f"{sum(far < 0 for far in hops):,} upstream"
     yield f"{sum(far > 0 for far in hops):,} downstream"
@@ -363,7 +363,7 @@ def _raise(error: Exception) -> None:
 
 
 def _drawn_parts(state: LineageState) -> tuple[Any, ...]:
-    """Return what a drawing is made from."""
+    """Return the parts of a state from which a drawing is made."""
     parts = (state.hood, state.columns, state.choices)
     return (*map(id, parts), state.extent, state.columns_of, state.back)
 

@@ -1,4 +1,4 @@
-"""What the lineage widget draws: the layout of the boxes, columns and lines of a lineage."""
+"""The drawing of the lineage widget: the layout of the boxes, columns and lines of a lineage."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

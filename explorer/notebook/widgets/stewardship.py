@@ -291,7 +291,7 @@ class WorklistWidget(EditorWidget):
         return self._session.session.state.worklist
 
     def parts(self, first: str = "") -> Iterator[Part]:
-        """Yield what it shows, for front ends without a kernel."""
+        """Yield the parts shown by front ends without a kernel."""
         yield Title("Worklist", "  ".join(filter(None, (first, self._session.session.progress))))
         yield from table_parts(views.worklist_table(self.worklist), rest="drawn")
 
@@ -717,7 +717,7 @@ class ReviewWidget(EditorWidget):
         return self._session
 
     def parts(self, first: str = "") -> Iterator[Part]:
-        """Yield what it shows, for front ends without a kernel."""
+        """Yield the parts shown by front ends without a kernel."""
         with self._session.lock:
             changeset, state = self._session.changeset, self._session.session.state
         counts = " · ".join(views.review_counts(changeset))
