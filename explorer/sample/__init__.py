@@ -1,7 +1,7 @@
 """The sample catalog: the data of Tarnwood, an invented shop for outdoor gear.
 
-What a new user sees first, and what examples and tests lean on. It is made from the text files in
-`data/`, a fixed seed and one day: the same day gives the same bytes.
+New catalogs contain it, and examples and tests use it. It is generated from the text files in
+`data/`, a fixed seed and a date: the same date gives the same bytes.
 """
 
 from collections.abc import Iterator
@@ -27,14 +27,14 @@ SAMPLE_RUN_ID = "sample-catalog"
 
 
 def sample_proposals(today: date) -> Iterator[Proposal]:
-    """Yield every change that makes the sample catalog, as it looks at the first moment of `today`,
-    UTC.
+    """Yield the proposals that create the sample catalog, as it is at midnight UTC at the beginning
+    of `today`.
 
-    What others refer to comes first: platforms, people, vocabulary, containers, datasets with
-    sources first, reports, pipelines; then thirty days of usage and profiles, oldest first for
-    each dataset; then assertions and incidents, then the removals. An aspect that has a history is
-    there several times, its latest value last. The same day gives the same bytes. About six
-    thousand changes; nothing is read but the package's own files.
+    Entities come before those that refer to them: platforms, people, vocabulary, containers,
+    datasets (sources first), reports, pipelines. Then come thirty days of usage and profiles,
+    oldest first for each dataset; then assertions and incidents, and finally removals. An aspect
+    with a history occurs several times, its latest value last. The same date gives the same bytes.
+    There are about six thousand proposals; only the package's own files are read.
     """
     days = Days(today)
     warehouse = load_warehouse()

@@ -1,6 +1,6 @@
 """The entities of the sample with their aspects: people, groups, platforms, tags, domains and the
 glossary; datasets with their schemas, containers, lineage, assertions and incidents; charts,
-dashboards, and the pipelines that load what they show."""
+dashboards, and the pipelines that load their data."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -70,7 +70,7 @@ _MAIL = "tarnwood.example"
 
 
 def platforms() -> Changes:
-    """Return the platforms, each with its names, its kind and the delimiter of its datasets'
+    """Return the platforms, each with its names, its kind and the delimiter in its datasets'
     names."""
     for name, display_name, kind, delimiter in rows(read_data("platforms")):
         value = {
@@ -83,12 +83,13 @@ def platforms() -> Changes:
 
 
 def owner_urn(name: str) -> str:
-    """Return the URN of an owner by its name: groups are those that begin with `team-`."""
+    """Return the URN of an owner by name: names that begin with `team-` are groups, others
+    users."""
     return f"urn:li:corpGroup:{name}" if name.startswith("team-") else user(name)
 
 
 def people(days: Days) -> Changes:
-    """Return the users, then the groups, then who belongs to which."""
+    """Return the users, then the groups, then the memberships."""
     cells = list(rows(read_data("people")))
     for username, name, title, _ in cells:
         yield AspectEdit(Urn.of("corpuser", username), "corpUserInfo", _user(username, name, title))
@@ -158,12 +159,12 @@ _DESCRIPTIONS = {
 
 
 def container_of(table: SampleTable) -> Urn | None:
-    """Return the container that holds a dataset; none on platforms without such."""
+    """Return the container of a dataset, or `None` on platforms without containers."""
     return _urn(table.platform, table.folders) if table.platform in _KINDS else None
 
 
 def containers(warehouse: Warehouse, days: Days) -> Changes:
-    """Return every container of the declared datasets, parents first."""
+    """Return all containers of the declared datasets, parents first."""
     urns: set[Urn] = set()
     for table in warehouse.tables:
         kinds = _KINDS.get(table.platform, ())
@@ -205,7 +206,7 @@ def _urn(platform: str, folders: tuple[str, ...]) -> Urn:
 
 
 def lineage(table: SampleTable, warehouse: Warehouse, days: Days) -> Changes:
-    """Return what the table is made from, and its columns; nothing for a source."""
+    """Return the upstream tables and columns of a table; nothing for a source."""
     upstreams = warehouse.upstreams(table)
     if not upstreams:
         return
@@ -234,8 +235,8 @@ def lineage(table: SampleTable, warehouse: Warehouse, days: Days) -> Changes:
 
 
 def view(table: SampleTable, warehouse: Warehouse) -> Changes:
-    """Return the SQL behind a view: as declared, or written from the columns of a plain staging
-    view."""
+    """Return the SQL of a view: as declared or, for a plain staging view, generated from its
+    columns."""
     sql = table.sql
     if not sql and table.subtype == "View" and len(table.upstreams) == 1:
         sql = _staging_sql(table, warehouse)
@@ -266,7 +267,7 @@ _LOGICAL = {
     "money": {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2},
     "list": {"type": "array", "items": "string"},
     "map": {"type": "map", "values": "string"},
-    # The symbols are no column of anything, so an enum is written as what it is on the wire.
+    # Enum symbols belong to no column, so an enum is written as the type used in messages.
     "enum": "string",
 }
 
@@ -322,14 +323,15 @@ def _type(column: SampleColumn, columns: Sequence[SampleColumn]) -> Any:
             return _LOGICAL.get(kind, data_type(kind).avro)
 
 
-# Elsewhere the values of an enum are kept as strings.
+# On other platforms the values of an enum are stored as strings.
 _WITH_ENUMS = frozenset({"postgres", "kafka"})
 
 
 def schema(table: SampleTable, warehouse: Warehouse, days: Days, age: int) -> Changes:
-    """Return the table's schema, after the one it had before its newest columns were added.
+    """Return the table's schema before its newest columns were added, if there are any, then its
+    present schema.
 
-    `age` is the number of days since the table was made.
+    `age` is the number of days since the table was created.
     """
     stamps = {
         "created": audit_stamp(days.millis(age), user("svc_dbt")),
@@ -345,8 +347,8 @@ def schema(table: SampleTable, warehouse: Warehouse, days: Days, age: int) -> Ch
 
 
 def edited_schema(table: SampleTable, days: Days, editor: str, ago: int) -> Changes:
-    """Return what people wrote on the columns, by one editor that many days ago; none if they did
-    not."""
+    """Return the descriptions and labels that one editor wrote on the columns `ago` days ago;
+    nothing if there are none."""
     fields = [
         _field_edit(column, days)
         for column in table.columns
@@ -441,15 +443,15 @@ def _foreign_key(table: SampleTable, column: SampleColumn, warehouse: Warehouse)
     }
 
 
-# One a day, the newest today.
+# One run a day, the newest today.
 _RUNS = 14
-# Of the rows of a run that failed, one more each day.
+# The number of failing rows, which grows by one each day.
 _UNEXPECTED = 41
 _ROWS = 48_310
 
 
 def health(warehouse: Warehouse, days: Days) -> Changes:
-    """Return every assertion with its runs after it, oldest first; then the incidents."""
+    """Return every assertion followed by its runs, oldest first; then the incidents."""
     for cells in rows(read_data("health")):
         sign, _, name = cells[0].partition(" ")
         table = warehouse[cells[1]]
@@ -514,26 +516,25 @@ def _incident(name: str, table: SampleTable, cells: list[str], days: Days) -> As
 
 _SUBTYPES = {"postgres": "Table", "kafka": "Topic", "s3": "Files"}
 
-# Tables of the warehouse are rebuilt every night; sources change when their service does.
+# Warehouse tables are rebuilt every night; sources change together with their service.
 _NIGHTLY = frozenset({"snowflake", "s3", "kafka"})
 
 
 def datasets(warehouse: Warehouse, days: Days) -> Changes:
-    """Return every dataset, sources first; the earlier states of an aspect stand before its
-    latest."""
+    """Return every dataset, sources first; earlier versions of an aspect come before the latest."""
     for table in warehouse.tables:
         yield from _dataset(table, warehouse, days)
 
 
 def removals(warehouse: Warehouse) -> Changes:
-    """Return the datasets that are gone from their platform."""
+    """Return the removals of datasets that no longer exist on their platform."""
     for table in warehouse.tables:
         if table.removed:
             yield AspectEdit(table.urn, "status", {"removed": True})
 
 
 def ownership_value(owners: tuple[tuple[str, str], ...], time_millis: int) -> dict[str, Any]:
-    """Return the value of an `ownership` aspect, from pairs of name and type."""
+    """Return the value of an `ownership` aspect, from pairs of owner name and ownership type."""
     return {
         "owners": [{"owner": owner_urn(name), "type": kind} for name, kind in owners],
         "lastModified": audit_stamp(time_millis, user("akowalski")),
@@ -596,7 +597,7 @@ def _classify(table: SampleTable, days: Days) -> Changes:
 
 
 def _write_texts(table: SampleTable, warehouse: Warehouse, days: Days, dice: Random) -> Changes:
-    """Return what people wrote: links, texts of their own, deprecations."""
+    """Return the texts that people wrote: links, descriptions and deprecations."""
     urn = table.urn
     persons = [name for name, _ in table.owners if not name.startswith("team-")]
     editor = persons[0] if persons else dice.choice(("jdoe", "msmith", "tnguyen"))
@@ -632,7 +633,7 @@ _AIRFLOW_SITE = "https://airflow.tarnwood.example/dags"
 
 
 def pipelines(warehouse: Warehouse, days: Days) -> Changes:
-    """Return every flow with its jobs after it."""
+    """Return every flow followed by its jobs."""
     flow = Urn.of("dataFlow", _AIRFLOW, "none", _CLUSTER)
     owner = ""
     for cells in rows(read_data("pipelines")):
@@ -688,7 +689,8 @@ _SITE = "https://looker.tarnwood.example"
 
 
 def reports(warehouse: Warehouse, days: Days) -> Changes:
-    """Return every dashboard after the charts that are first shown on it."""
+    """Return the charts and dashboards; each dashboard follows the charts that it is the first to
+    show."""
     dashboards: list[tuple[list[str], list[str]]] = []
     for cells in rows(read_data("reports")):
         sign, _, number = cells[0].partition(" ")
@@ -704,7 +706,7 @@ def reports(warehouse: Warehouse, days: Days) -> Changes:
 
 
 def chart_inputs() -> frozenset[str]:
-    """Return the names of the datasets that some chart is drawn from."""
+    """Return the names of the datasets that charts use."""
     charts = [cells for cells in rows(read_data("reports")) if cells[0].startswith("- ")]
     return frozenset(name for cells in charts if len(cells) > 1 for name in cells[3].split())
 

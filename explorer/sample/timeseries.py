@@ -1,6 +1,6 @@
-"""Thirty days of usage and profiles of the tables people lean on, with what drifts in them.
+"""Thirty days of usage and profiles of the most important tables, with changes to be noticed.
 
-What goes wrong, or changes, in the last days, there to be noticed:
+These problems and changes occur in the last days:
 
 dim_customers.country_code   ever more rows have none, since the address book is moved
 fct_shipments                no new rows: the carriers' feed hangs
@@ -44,26 +44,26 @@ from explorer.sample.warehouse import (
 
 
 class RisingNulls(NamedTuple):
-    """A share of empty values that rises from `since` days ago up to `share` today."""
+    """A share of empty values that begins to rise `since` days ago and reaches `share` today."""
 
     since: int
     share: float
 
     def on(self, ago: int, usual: float) -> float:
-        """Return the share that many days ago, where it was `usual` before."""
+        """Return the share `ago` days ago; `usual` is the share before the rise."""
         steps = max(self.since + 1 - ago, 0) / (self.since + 1)
         return usual + (self.share - usual) * steps
 
 
 class NewValue(NamedTuple):
-    """A value first seen `since` days ago, and how many rows get it a day."""
+    """A value that first occurred `since` days ago, and the number of rows a day that get it."""
 
     value: str
     since: int
     rows_a_day: int
 
     def on(self, ago: int) -> int:
-        """Return the rows that have it that many days ago."""
+        """Return the number of rows with the value, `ago` days ago."""
         return max(self.since + 1 - ago, 0) * self.rows_a_day
 
 
@@ -96,7 +96,7 @@ USUAL = {
 
 
 class Values(msgspec.Struct, frozen=True):
-    """The values of a column. `empty` is None where the notation does not specify it."""
+    """The values of a column. `empty` is `None` if the notation does not specify it."""
 
     empty: float | None = None
     distinct: float | None = None
@@ -109,12 +109,13 @@ class Values(msgspec.Struct, frozen=True):
 
     @property
     def decimals(self) -> int:
-        """The digits after the point of its numbers."""
+        """The number of decimals of the column's numbers."""
         return len(self.mean.partition(".")[2])
 
 
 def read_values(text: str) -> Values:
-    """Read the notation; an empty text says nothing of the values. `distinct` is 1.0 for `u`."""
+    """Parse the notation of a column's values; an empty text specifies nothing. For `u`, `distinct`
+    is 1.0."""
     values = Values()
     for part in (part.strip() for part in text.split(";")):
         head, _, rest = part.partition(" ")
@@ -147,12 +148,12 @@ _SINCE = "2016-01-04"
 _NUMBERS = frozenset({"int", "money", "float", "share"})
 _TIMES = frozenset({"date", "ts"})
 
-# Different values among the filled ones, where the notation does not say: a share or a number.
+# The default number of distinct values, or their share of the non-empty ones if up to 1.
 _DISTINCT = {"id": 0.61, "uuid": 0.97, "text": 0.43, "ts": 0.94, "hash": 0.98, "enum": 6.0}
 
 
 class ColumnProfile:
-    """The profile of a column on each day: constructed once, read for every day."""
+    """Computes the profile of a column for each day."""
 
     def __init__(
         self,
@@ -186,8 +187,8 @@ class ColumnProfile:
         self._samples = list(values.samples) or self._draw_samples(rows)
 
     def on(self, ago: int, rows: int) -> dict[str, Any]:
-        """Return the field profile that many days ago, in a table of so many rows."""
-        # What moved is the same on every day that the sample is made for.
+        """Return the field profile `ago` days ago, in a table with `rows` rows."""
+        # The changes in the last days do not depend on the date of the sample.
         self._dice.seed(f"{self._seed} {ago}")
         empty = self._empty or 0.0
         if self._rising:
@@ -214,8 +215,8 @@ class ColumnProfile:
         return profile
 
     def _frequencies(self, ago: int, filled: int) -> list[dict[str, Any]]:
-        """Return each value with its rows, the most frequent first; together all that are
-        filled."""
+        """Return each value with its number of rows, the most frequent first. The numbers add up to
+        `filled`."""
         new = self._new.on(ago) if self._new else 0
         part = (filled - new) / self._total_weight
         counts = {value: int(part * weight) for value, weight in self._values.weights}
@@ -261,14 +262,14 @@ class ColumnProfile:
         return self._date(self._values.high or "today", ago)
 
     def _date(self, text: str, ago: int) -> date:
-        """Return a date of the notation, as seen that many days ago: the day that has just
-        ended."""
+        """Return a date of the notation, as seen `ago` days ago. `today` is the day that had just
+        ended then."""
         if not text.startswith("today"):
             return date.fromisoformat(text)
         return self._days.on(ago + 1) + timedelta(days=int(text.removeprefix("today") or 0))
 
     def _draw_samples(self, rows: int) -> list[str]:
-        """Samples drawn from what the values are; none of what could name a person."""
+        """Return sample values; none for a column that could identify a person."""
         column = self._column
         if self._values.weights:
             ranked = sorted(self._values.weights, key=lambda pair: -pair[1])
@@ -309,7 +310,7 @@ class ColumnProfile:
 
 
 def _span(column: SampleColumn, values: Values) -> int:
-    """Return how many different numbers there can be between the lowest and the highest."""
+    """Return the number of different numbers possible between the lowest and the highest value."""
     if column.kind not in _NUMBERS or not values.mean:
         return 10_000
     decimals = 0 if column.kind == "int" else values.decimals
@@ -319,13 +320,13 @@ def _span(column: SampleColumn, values: Values) -> int:
 # Growth of an average day, Monday to Sunday: people order on Sunday evening.
 _GROWTH_BY_WEEKDAY = (1.04, 0.94, 0.92, 0.95, 0.93, 0.98, 1.24)
 
-# A wide table is profiled in full on the last day only; before, just its described columns.
+# On days before the last, only the described columns of a wide table are profiled.
 _WIDE = 60
 
 
 def profiles(warehouse: Warehouse, days: Days) -> Changes:
-    """Return the daily profiles of every profiled table, taken at the first moment of each day,
-    oldest first."""
+    """Return the daily profiles of every profiled table, taken at midnight UTC at the beginning of
+    each day, oldest first."""
     for table in warehouse.tables:
         if table.rows:
             yield from _profiles_of(table, days)
@@ -364,7 +365,7 @@ def _profiles_of(table: SampleTable, days: Days) -> Changes:
 
 
 def _row_counts(table: SampleTable, days: Days, dice: Random) -> list[int]:
-    """Return the rows by days ago, from today back."""
+    """Return the row counts of a table by number of days ago, beginning with today."""
     today, growth = table.rows or (0, 0)
     grown = [
         round(growth * _GROWTH_BY_WEEKDAY[days.on(ago + 1).weekday()] * dice.uniform(0.93, 1.07))
@@ -389,14 +390,14 @@ raw.shop.orders fct_searches int_customer_orders fct_reviews dim_stores jdoe_bla
 _MOST_QUERIES = 1250
 _FALL = 0.8
 
-# A table that is hardly queried has few columns that ever are.
+# In a table with few queries, few columns are used.
 _COLUMNS = 14
 _FEW_COLUMNS = 5
 _USERS = 26
 
 # Monday to Sunday, of an average day.
 _USE_BY_WEEKDAY = (1.28, 1.34, 1.3, 1.26, 1.1, 0.38, 0.34)
-# The newest day is an average one on every day of the week.
+# The use on the newest day does not depend on the day of the week.
 _TODAY = 1.0
 
 
@@ -479,8 +480,8 @@ def _usage_of(
 
 
 def _counts(table: SampleTable, total: float, days: Days) -> Iterator[tuple[int, int]]:
-    """Yield the queries of each day, oldest first. In all they are the same every day that the
-    sample is made: what is found in which order hinges on that."""
+    """Yield the number of days ago and the number of queries for each day, oldest first. The total
+    does not depend on the date of the sample, so that search results keep their order."""
     history = list(days.history())
     dice = Random(f"usage {table.name}")
     busy = {
@@ -497,7 +498,7 @@ def _counts(table: SampleTable, total: float, days: Days) -> Iterator[tuple[int,
 
 
 def _column_shares(table: SampleTable, dice: Random) -> list[tuple[str, float]]:
-    """Return the columns that are queried, with the share of the queries that name them."""
+    """Return the columns that queries use, each with the share of the queries that name it."""
     shares: list[tuple[str, float]] = []
     share = 0.86
     plain = 0.3
@@ -512,7 +513,7 @@ def _column_shares(table: SampleTable, dice: Random) -> list[tuple[str, float]]:
 
 
 def _read_queries() -> dict[str, list[str]]:
-    """Return the queries that are run most, by table."""
+    """Return the most frequent queries of each table."""
     queries_by_table: dict[str, list[str]] = {}
     for block in read_data("queries").split("== ")[1:]:
         name, _, text = block.partition("\n")

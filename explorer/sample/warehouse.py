@@ -1,8 +1,8 @@
-"""The declared tables, read from the text files: their columns and types, the texts that columns
-share, and the days and edits that everything is written as.
+"""The declared tables, read from the text files, with their columns, types and shared texts; and
+the dates and edits that all parts of the sample use.
 
-The texts that columns of one name share are filled in; columns that are used a lot keep their gap
-where nobody wrote a text of their own, because those are the ones a worklist should put first.
+Columns with the same name share a description. Much used columns without a description of their own
+are left undocumented, so that a worklist has something to put first.
 
 The notation of the declared tables, one text block a table:
 
@@ -64,7 +64,8 @@ union    Union    union    jsonb          VARIANT        union             struc
 
 
 class DataType(NamedTuple):
-    """A kind: the catalog's type record, the name in v2 paths, and the native name by platform."""
+    """A data type: the catalog's type record, its name in v2 field paths, and its native name by
+    platform."""
 
     record: str
     avro: str
@@ -86,12 +87,12 @@ _KINDS = _data_types()
 
 
 def data_type(kind: str) -> DataType:
-    """Return what a kind of column is; raises `KeyError` for a kind that is not declared."""
+    """Return the data type with a name; raises `KeyError` if it is not declared."""
     return _KINDS[kind]
 
 
 class AspectEdit(NamedTuple):
-    """An aspect's value, and who wrote it where that was a person."""
+    """The value of an aspect, and the person who wrote it, if any."""
 
     urn: Urn
     aspect: str
@@ -121,26 +122,29 @@ HISTORY_DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Days before `today`, in UTC. Nothing in the sample is later than `today`'s first moment."""
+    """Converts numbers of days before `today` to dates, in UTC. Nothing in the sample is later than
+    the first moment of `today`."""
 
     today: date
 
     def on(self, ago: int) -> date:
-        """Return the day that many days before today."""
+        """Return the date `ago` days before today."""
         return self.today - timedelta(days=ago)
 
     def millis(self, ago: int = 0) -> int:
-        """Return the first moment of that day, in milliseconds since 1970."""
+        """Return the first moment of the day `ago` days before today, in milliseconds since
+        1970."""
         return (self.today.toordinal() - _EPOCH - ago) * DAY_MILLIS
 
     def history(self) -> range:
-        """Return the days of the history as days ago, oldest first: 29 … 0."""
+        """Return the days of the history as numbers of days ago, oldest first: 29 … 0."""
         return range(HISTORY_DAYS - 1, -1, -1)
 
 
 class SampleColumn(msgspec.Struct, frozen=True):
     """A column. `name` is dotted (`shipping.address.zip`), with `#` before a union's member;
-    `field_path` is what a catalog calls it. `sources` and `refers` are names as declared."""
+    `field_path` is its path in the catalog's schema. `sources` and `refers` are names as
+    declared."""
 
     name: str
     kind: str
@@ -164,8 +168,8 @@ class SampleColumn(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class SampleTable:
-    """A dataset as declared. Texts are empty where there is none; `rows` are those of the last
-    day and the growth a day, none for a table that is not profiled."""
+    """A dataset as declared. Missing texts are empty; `rows` has the row count of the last day and
+    the daily growth, and is `None` for a table that is not profiled."""
 
     platform: str
     name: str
@@ -204,7 +208,7 @@ class SampleTable:
 
     @property
     def label(self) -> str:
-        """The name without its folders; a topic keeps its whole name."""
+        """The name without its folders; for a topic, the whole name."""
         if self.platform == "kafka":
             return self.name
         return self.name.rpartition(self.delimiter)[2]
@@ -217,11 +221,11 @@ class SampleTable:
 
     @cached_property
     def by_name(self) -> dict[str, SampleColumn]:
-        """Its columns by declared name."""
+        """The table's columns by declared name."""
         return {column.name: column for column in self.columns}
 
     def field_urn(self, column: SampleColumn) -> str:
-        """Return the URN of one of its columns, as text."""
+        """Return the URN of one of the table's columns, as text."""
         return str(Urn.of("schemaField", self.urn, column.field_path))
 
 
@@ -231,10 +235,10 @@ _VERSION = "[version=2.0]"
 def with_field_paths(
     platform: str, record: str, columns: Iterable[SampleColumn]
 ) -> tuple[SampleColumn, ...]:
-    """Return the columns with the field paths their platform's schemas have.
+    """Return the columns with field paths in the form of their platform's schemas.
 
-    A topic's paths carry the names of its Avro records, those of files say `struct`. A column
-    stands after the record that holds it.
+    Paths of topics contain the names of Avro records, those of files `struct`. A column comes after
+    the record that contains it.
     """
     if platform not in ("kafka", "s3"):
         return tuple(structs.replace(column, field_path=column.name) for column in columns)
@@ -292,15 +296,16 @@ class _Block:
 
 
 def rows(text: str) -> Iterator[list[str]]:
-    """Yield the lines of a table written with bars, as stripped cells; comments and blanks left
-    out."""
+    """Yield the rows of a text table whose cells are separated by bars, as lists of stripped cells,
+    without comments and blank lines."""
     for line in text.splitlines():
         if line.strip() and not line.startswith("# "):
             yield [cell.strip() for cell in line.split("|")]
 
 
 def read_tables(text: str) -> list[SampleTable]:
-    """Return the tables declared in a text, in its order; raises `InvalidInput` naming a line."""
+    """Return the tables declared in a text, in order. Raises `InvalidInput`, which names the
+    line."""
     tables: dict[str, SampleTable] = {}
     for block in _blocks(text):
         table = _table(block, tables)
@@ -397,7 +402,7 @@ def _pair(text: str, separator: str) -> tuple[str, str]:
 
 
 def _fold(text: str) -> str:
-    """Lines joined into paragraphs; lists, tables, quotes and code keep their lines."""
+    """Join lines into paragraphs; lists, tables, quotes and code keep their lines."""
     lines: list[str] = []
     fenced = False
     for line in text.strip("\n").split("\n"):
@@ -456,7 +461,7 @@ def _column(line: str) -> SampleColumn:
 
 
 def _marks_with(marks: list[str], sign: str) -> tuple[str, ...]:
-    """Return the marks that begin with exactly that sign, without it."""
+    """Return the marks that begin with exactly this sign, without the sign."""
     return tuple(
         mark[len(sign) :]
         for mark in marks
@@ -470,15 +475,15 @@ def _unescape(text: str) -> str:
 
 _LAYERS = {"postgres": "pg", "kafka": "topic", "s3": "s3", "dbt": "seeds"}
 
-# In a hundred columns that could take a shared text, so many have it: people who describe their
-# table describe its columns, too.
+# Of a hundred columns without a text that could have a shared one, the number that get it:
+# people who describe their table also describe its columns.
 _DESCRIBED = 78
 _UNDESCRIBED = 36
 _UNOWNED = 12
 
 
 class Phrases:
-    """The shared texts, by column name and layer."""
+    """The shared descriptions of columns, by column name and layer."""
 
     def __init__(self, text: str) -> None:
         self._texts: dict[tuple[str, str], str] = {}
@@ -487,7 +492,7 @@ class Phrases:
                 self._texts.setdefault((name, layer), phrase)
 
     def fill(self, table: SampleTable) -> SampleTable:
-        """Return the table with shared texts on part of its columns that have none."""
+        """Return the table with shared descriptions added to some of its columns without one."""
         layer = _LAYERS.get(table.platform) or table.folders[-1]
         return replace(table, columns=tuple(self._fill(table, layer)))
 
@@ -528,7 +533,7 @@ _SYSTEMS = {
 
 
 class Warehouse:
-    """The declared tables, and which of them are upstream of which."""
+    """The declared tables, and their upstream tables."""
 
     def __init__(self, tables: list[SampleTable]) -> None:
         self.tables = tables
@@ -540,15 +545,16 @@ class Warehouse:
                     self._by_name.setdefault(table.label, table)
 
     def __getitem__(self, name: str) -> SampleTable:
-        """Return the table with a full name; those of the warehouse also have their last name."""
+        """Return the table with a full name; a table of the warehouse can also be given by its last
+        name."""
         table = self._by_name.get(name)
         if table is None:
             raise InvalidInput(f"no table named {name!r} is declared")
         return table
 
     def upstreams(self, table: SampleTable) -> list[tuple[Urn, SampleTable | None]]:
-        """Return what a table is made from, in the order declared. No table stands beside a URN
-        that is only named, written `platform:name`."""
+        """Return the upstream tables of a table, in the order declared, each with its URN. For an
+        upstream that is only named, written `platform:name`, the table is `None`."""
         upstreams: list[tuple[Urn, SampleTable | None]] = []
         for name in table.upstreams:
             platform, colon, rest = name.partition(":")
@@ -559,8 +565,8 @@ class Warehouse:
     def sources(
         self, table: SampleTable, column: SampleColumn
     ) -> list[tuple[SampleTable, SampleColumn]]:
-        """Return the columns a column is made from; without a declared source, the one of its name
-        in the first upstream that has one."""
+        """Return the source columns of a column: the declared ones or, without any, the column with
+        the same name in the first upstream table that has it."""
         tables = [upstream for _, upstream in self.upstreams(table) if upstream]
         if column.sources:
             return [self._source(table, tables, source) for source in column.sources]
@@ -570,7 +576,8 @@ class Warehouse:
         return []
 
     def column(self, name: str) -> tuple[SampleTable, SampleColumn]:
-        """Return the column named `<table>.<column>`, both in full; raises `InvalidInput`."""
+        """Return the column named `<table>.<column>`, both in full. Raises `InvalidInput` if there
+        is none."""
         cut = name.rfind(".")
         while cut > 0:
             table = self._by_name.get(name[:cut])
@@ -592,7 +599,7 @@ class Warehouse:
 
 
 def load_warehouse() -> Warehouse:
-    """Read the declared tables; those of one layer stand together, sources first."""
+    """Read the declared tables; the tables of one layer are adjacent, sources first."""
     phrases = Phrases(read_data("phrases"))
     declared = {name: [phrases.fill(t) for t in read_tables(read_data(name))] for name in _FILES}
     tables = [table for name in _FILES[:7] for table in declared[name]]
@@ -607,8 +614,8 @@ def read_data(name: str) -> str:
 
 
 def _replica(table: SampleTable) -> SampleTable:
-    """Return the copy of a source table in the warehouse. Replication carries names and types over,
-    but no documentation and no tags."""
+    """Return the copy of a source table in the warehouse. Replication preserves names and types,
+    but no documentation and tags."""
     schema = table.folders[0] if table.platform == "postgres" else table.folders[-1]
     streamed = table.platform == "postgres"
     loader = {"loader": "change data capture" if streamed else "copy into", "schedule": "daily"}
