@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 PATH: Final = "/mcp"
 
-# What says who calls. A token of the environment of the service must never stand in for it.
+# The headers that identify the caller. A token in the service's environment must never be used
+# in their place.
 _OWN: Final = (b"authorization", b"host")
 
 
@@ -29,11 +30,11 @@ class AgentEndpoint:
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer a request. Raises `MissingExtra` if the SDK is not installed."""
         try:
-            # It takes a second, in which the service answers others.
+            # The import takes a second, during which the service answers other requests.
             await asyncio.to_thread(import_module, "explorer.agents.server")
         except ModuleNotFoundError as error:
             raise missing_sdk() from error
-        # A service that no agent uses does without the client.
+        # Imported late: a service that no agent uses does not need the client.
         from explorer.agents.server import serve_request
         from explorer.client import AsyncCatalog
         from explorer.client.http import HttpTransport

@@ -156,7 +156,7 @@ async def _like(catalog: "AsyncCatalog", name: str, types: Sequence[str]) -> lis
     try:
         page = await catalog.search(words or "*", entity=types or None, count=_LIKE_AT_MOST)
     except InvalidInput:
-        # Of a type that cannot be searched.
+        # Entities of this type cannot be searched.
         return []
     return [str(hit.urn) for hit in page]
 

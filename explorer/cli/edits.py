@@ -955,7 +955,7 @@ def undo_edits(
         else:
             question, hint = _ask_about(catalog, undoing, _find_save(entries, edit_id)), ""
         outcome = _undo(catalog, undoing, question, hint, asks=asks, force=force)
-        # Told first: it is undone, whether or not its changeset can note it.
+        # Printed first: the edit is undone even if its changeset cannot record that.
         _report_undo(outcome.edits, "undone", as_json=as_json)
     if outcome.fault is not None:
         raise outcome.fault

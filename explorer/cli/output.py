@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 # In JSON, characters outside ASCII occur only in strings, where an escape is equivalent.
 _NOT_ASCII = re.compile(r"[^\n -~]")
 
-# Spaces and the lines of trees.
+# Spaces and the characters that draw the lines of trees.
 _DRAWN: Final = re.compile("[ ─-╿]*")
 
 _LINE_LIMIT = 2_000

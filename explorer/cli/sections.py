@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-# Those that are used most come first: a command is looked for in one module after another.
+# The most used modules come first, since they are imported in turn to find a command.
 _MODULES: Final = (
     *(".entities", ".edits", ".documentation", ".lineage", ".sources", ".maintenance"),
     *(".agents", ".profile", ".server", "..shell_completion"),

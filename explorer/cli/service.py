@@ -70,8 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return HELD_STATUS
     except CatalogError as error:
         if is_full(error):
-            # The log is on the same disk. What it had no room for would fail again at the exit,
-            # and change the status.
+            # The log is on the same full disk. Flushing it at the exit would fail again, and
+            # change the exit status.
             sys.stderr = None
             return FULL_STATUS
         print(error, file=sys.stderr)

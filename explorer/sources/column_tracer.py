@@ -17,11 +17,11 @@ SourceColumn = tuple[TablePath, str]
 _ALIASES_IN_SELECT: Final = frozenset(
     ("clickhouse", "databricks", "duckdb", "redshift", "snowflake", "spark", "spark2", "teradata")
 )
-# Dialects in which WITH does not say that a query refers to itself.
+# Dialects in which recursive queries need no RECURSIVE after WITH.
 _IMPLICIT_RECURSION: Final = frozenset(("oracle", "snowflake", "teradata", "tsql"))
 # Dialects in which FROM may name an array of a table.
 _ARRAYS_IN_FROM: Final = frozenset(("bigquery", "redshift"))
-# Names that are values in some dialects, unless a table has a column of the name.
+# Names that are values in some dialects, unless a table has a column with the name.
 _VALUES: Final = frozenset(
     (
         *("connect_by_iscycle", "connect_by_isleaf", "current_date", "current_time"),
@@ -354,7 +354,7 @@ class ColumnTracer:
         if len(relations) == 1:
             return relations[0]
         if not widths:
-            # Positions are known up to the first * of columns that are not.
+            # Positions are known up to the first * that represents unknown columns.
             known = min(
                 next(at for at, column in enumerate(relation.columns) if column.is_open)
                 for relation in relations
@@ -587,7 +587,7 @@ class ColumnTracer:
             return Relation(written=written)
         known = self.find_tables(written)
         if not known and len(written) > 1 and self.dialect in _ARRAYS_IN_FROM:
-            # An array of a table around or before it, as in `FROM t, t.items`.
+            # An array of a table of the outer query or earlier in FROM: `FROM t, t.items`.
             around: _Scope | None = scope
             while around is not None and not around.find_relations(written[:1]):
                 around = around.outer
@@ -662,7 +662,7 @@ class ColumnTracer:
         if isinstance(function, exp.GenerateSeries | exp.ExplodingGenerateSeries | exp.Unnest):
             return Relation((ResultColumn(alias or name, value),))
         if alias:
-            # A function of one column gives it its own name, one of several gives them names.
+            # A function that returns one column names it after itself; others have column names.
             return Relation((ResultColumn(alias, value), _open_column(None, value)))
         return Relation((_open_column(None, value),))
 
@@ -1165,7 +1165,7 @@ class ColumnTracer:
             if isinstance(base.expression, exp.Identifier | exp.Literal | exp.Var):
                 names.append(base.expression.name)
             else:
-                # A call of a method, or an element of a field.
+                # A method call, or an element of a field.
                 more.append(base.expression)
                 names.clear()
             base = base.this
@@ -1208,7 +1208,7 @@ class ColumnTracer:
         if not fields:
             return ColumnTrace(trace.sources, trace.reasons)
         for path, column in trace.columns:
-            # The field is used, and not the whole struct.
+            # Only the field counts as used, not the whole struct.
             self.used.get(path, {}).pop(column, None)
         field_trace = ColumnTrace(frozenset(fields), columns=tuple(fields))
         self._note_use(field_trace)

@@ -122,7 +122,7 @@ class SeenState:
             value = orjson.loads(zlib.decompress(base64.b64decode(text, validate=True)))
             shapes = [tuple(shape) for shape in value["shapes"]]
             given_labels, own_labels = (value.get(name) or {} for name in ("given", "own"))
-            # Disappeared entities were a list of their URNs before what they had was stored.
+            # An older format: only the URNs of disappeared entities were stored.
             hidden = (
                 value["gone"] if isinstance(value["gone"], dict) else dict.fromkeys(value["gone"])
             )
@@ -240,7 +240,7 @@ def _parse_source(entity: Entity) -> ConfiguredSource | None:
             f"the source {name} was changed by another program and cannot be read: remove it with "
             f"catalog delete {entity.urn} --hard, and add it again"
         ) from error
-    # Query logs were supplements before this was stored.
+    # An older format lacks this entry; its query logs are supplements.
     is_supplement = bool(recipe.get("supplement", kind == "sql-queries"))
     return ConfiguredSource(
         name, kind, location, options, state, entity.urn, is_supplement=is_supplement

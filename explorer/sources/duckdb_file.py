@@ -50,7 +50,7 @@ _KINDS: Final = {
     "interval": "Time",
 }
 _DEEPEST: Final = 20
-# What DuckDB says where this program has the file open otherwise.
+# DuckDB's message if this program has the file open in another mode.
 _OTHER_CONFIGURATION: Final = "different configuration"
 
 
@@ -227,7 +227,7 @@ class DuckDbConnection(Source):
         duckdb = import_duckdb("reading a connection")
         database = None if self.path else self.name
         try:
-            # A cursor leaves alone the result that the connection has.
+            # A cursor does not discard the pending result of the connection.
             with self.connection.cursor() as cursor:
                 return _read_database(cursor, self.options, progress, database)
         except duckdb.Error as error:
@@ -284,7 +284,7 @@ def _read_database(
 
 
 def _is_duckdb(file: Location) -> bool:
-    # After a checksum of eight bytes.
+    # The magic bytes follow a checksum of eight bytes.
     return file.start[8:12] == b"DUCK"
 
 

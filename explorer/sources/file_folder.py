@@ -171,9 +171,10 @@ class FileFolder(Source):
 
     @classmethod
     def find(cls, file: Location, folder: Path) -> LocalSource | None:
-        """Return the folder itself as a source to offer, for the first file that is a table."""
+        """Return `folder` as a source to offer if `file` is a data file directly in it; files named
+        `.json` do not count."""
         path = Path(file.text)
-        # JSON is mostly no data.
+        # Most files named `.json` are not data.
         if path.parent != folder or path.suffix.lower() not in _FORMATS or path.suffix == ".json":
             return None
         return LocalSource(str(folder), "Parquet, CSV or JSON lines in this folder")

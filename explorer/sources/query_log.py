@@ -100,9 +100,9 @@ _SCHEMA: Final = (
     *("schema_name", "schema", "default_schema"),
     "configuration.query.defaultdataset.datasetid",
 )
-# The project of a job in BigQuery, which is that of tables without one.
+# The project of a job in BigQuery, which also applies to tables named without a project.
 _PROJECT: Final = ("project_id", "jobreference.projectid")
-# The table that BigQuery wrote the result of a query to, and how the names of it are given.
+# The table that BigQuery wrote the result of a query to, and the fields with parts of its name.
 _DESTINATIONS: Final = (
     tuple(f"destination_table.{name}" for name in ("project_id", "dataset_id", "table_id")),
     tuple(
@@ -131,13 +131,13 @@ _CSVLOG: Final = (
     *("internal_query", "internal_query_pos", "context", "failed_query"),
 )
 _CSVLOG_WIDTH: Final = range(22, 28)
-# A line of PostgreSQL's log: what log_line_prefix gives, the severity, and the message.
+# A line of PostgreSQL's log: the prefix (log_line_prefix), the severity, and the message.
 _LOG_LINE: Final = re.compile(
     r"(?P<prefix>.*?)\b(?P<severity>LOG|ERROR|FATAL|PANIC|WARNING|NOTICE|INFO|DEBUG\d?|STATEMENT"
     r"|DETAIL|HINT|CONTEXT|QUERY|LOCATION):  (?P<message>.*)",
     re.DOTALL,
 )
-# What is found in the prefix, whatever its order is.
+# The fields in the prefix, in any order.
 _PREFIX: Final = (
     re.compile(r"(?P<log_time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: ?[+-]\d\d(?::?\d\d)?)?)"),
     re.compile(r"\b(?P<session_id>[0-9a-f]{8}\.[0-9a-f]+)\b"),
@@ -155,8 +155,8 @@ _PIVOTS: Final = frozenset(("PIVOT", "UNPIVOT"))
 _MOST_QUERIES: Final = 10
 _MOST_QUERY: Final = 4_000
 _ROWS: Final = 10_000
-# The numbers of texts and of parsed statements that are cached, and the length from which a text
-# is not.
+# The numbers of cached texts and parsed statements, and the length from which a text is not
+# cached.
 _MOST_HELD: Final = 10_000
 _LONG: Final = 10_000
 
@@ -423,7 +423,7 @@ def _statements(
     if kind == "sql":
         script = "".join(lines)
         if lines.damage is not None:
-            # Of the last statement only a part is there.
+            # Only a part of the last statement is in the file.
             script = script[: script.rfind(";") + 1]
         yield _Statement(script, 1, session=str(path))
         lines.report(inventory)
@@ -486,7 +486,7 @@ class _Lines:
             except UnicodeDecodeError as error:
                 reason = undecodable(self.encoding, error, is_given=True)
                 raise InvalidInput(f"{self.path}: {reason}") from None
-            # More is decompressed at once than the line that is asked for.
+            # Decompression reads ahead of the requested line.
             self.damage = None if source is None else source.damage
             if last is not None:
                 self.number += 1
@@ -518,7 +518,7 @@ def _csv_rows(lines: _Lines, delimiter: str) -> Iterator[Mapping[str, Any]]:
             folded = list(_CSVLOG)
             yield dict(zip(folded, names, strict=False))
         for row in rows:
-            # With damage it is the last one, of which only a part may be there.
+            # In a damaged file it is the last one, which may be incomplete.
             if lines.damage is None:
                 yield dict(zip(folded, row, strict=False))
     except csv.Error as error:
@@ -574,7 +574,7 @@ def _log_rows(lines: _Lines) -> Iterator[Mapping[str, Any]]:
     has_entry = False
     for line in lines:
         if _LOG_LINE.match(line) is None:
-            # A message of several lines goes on.
+            # A message of several lines continues.
             entry.append(line.removeprefix("\t"))
             continue
         if has_entry:

@@ -291,8 +291,9 @@ class DatabaseSession:
         return [_without_itself(lineage)]
 
     def _read_routine(self, routine: Routine, part: StatementLineage) -> list[StatementLineage]:
-        """Return the lineage of the statements of a block. A procedure is only recorded; its
-        statements are read when it is called."""
+        """Return the lineage of the statements of a block. A procedure is recorded in `procedures`
+        instead, and read when it is called. Raises `NotUnderstood` for other routines that
+        write."""
         self.references = None
         if routine.kind == "BLOCK":
             if routine.body is None:
@@ -343,7 +344,7 @@ class DatabaseSession:
         return [replace(inner, is_called=True) for inner in parts]
 
     def _read_ctes(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
-        """Return the lineage of the statements in a WITH that read and write tables."""
+        """Return the lineage of the data-changing statements in a WITH."""
         from sqlglot import exp
 
         with_ = statement.args.get("with_")

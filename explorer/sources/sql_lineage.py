@@ -56,7 +56,7 @@ _COMPARISONS: Final = frozenset(
         *("SIMILAR_TO", "IRLIKE", "BETWEEN"),
     )
 )
-# Statements that are shown by more than two words; others may contain a password without quotes.
+# Statements of which more than two words are shown; others may contain an unquoted password.
 _OPEN: Final = re.compile(
     r"\s*(?:select|with|insert|update|delete|merge|from|values|\(|(?:create|alter|drop)"
     r"(?:\s+(?:or|replace|temp|temporary|transient|external|volatile|materialized|recursive))*"
@@ -65,7 +65,7 @@ _OPEN: Final = re.compile(
 )
 _TWO_WORDS: Final = re.compile(r"\s*([^\W\d]\w*)(?:\s+([^\W\d]\w*))?")
 _SHOWN: Final = 60
-# Up to how many columns are named even if none is traced.
+# The largest number of columns that are named even if none is traced.
 _FEW: Final = 5
 
 
@@ -184,7 +184,7 @@ class KnownTables:
 
 # Dialects in which a database has tables, and no schemas.
 _WITHOUT_SCHEMAS: Final = frozenset(("clickhouse", "doris", "mysql", "singlestore", "starrocks"))
-# The name of one of BigQuery's tables by day, or of all of them; the catalog may have them as one.
+# The name of one of BigQuery's daily tables, or of all; they may be one table in the catalog.
 SHARD: Final = re.compile(r"(.+?)_?(?:\*|\d{8})")
 
 
@@ -396,7 +396,7 @@ def _without_values(sql: str, dialect: str) -> tuple[str, list[str]] | None:
 
 
 def hide_values(lineage: QueryLineage, sql: str, dialect: str) -> None:
-    """Remove the values of a statement from the problem, gaps and notes of its lineage.
+    """Remove the values of a statement from the problem, gaps and names of its lineage.
 
     Values in double quotes, which the dialect takes for names of columns, are replaced with `?`.
     For a statement of which only two words may be shown, the part that quotes it is removed.

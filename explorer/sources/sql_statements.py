@@ -17,7 +17,7 @@ _PARAMETERS: Final = re.compile(
 _DOLLAR_QUOTES: Final = frozenset(
     ("clickhouse", "duckdb", "materialize", "postgres", "redshift", "risingwave")
 )
-# The client of MySQL sends statements at what DELIMITER names instead of semicolons.
+# MySQL's client ends statements at the text set by DELIMITER instead of at semicolons.
 _DELIMITER: Final = re.compile(r"^[ \t]*delimiter[ \t]+(\S+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _TRANSACTION: Final = frozenset(
     (
@@ -25,7 +25,7 @@ _TRANSACTION: Final = frozenset(
         *("IMMEDIATE", "EXCLUSIVE", "CONCURRENT", "NAME"),
     )
 )
-# What may follow END; such an END closes no BEGIN.
+# Words that may follow END; an END with one of them closes no BEGIN.
 _CLOSED: Final = frozenset(("IF", "LOOP", "WHILE", "FOR", "REPEAT"))
 _ROUTINES: Final = frozenset(("PROCEDURE", "PROC", "FUNCTION", "TRIGGER", "PACKAGE"))
 _ROUTINE: Final = re.compile(
@@ -34,7 +34,7 @@ _ROUTINE: Final = re.compile(
     re.IGNORECASE,
 )
 _BLOCK: Final = re.compile(r"\s*(?:do|execute\s+immediate)\b", re.IGNORECASE)
-# How many characters of a text are compared to tell whether it is quoted.
+# The number of characters of a text that are compared to determine whether it is quoted.
 _SAME: Final = 20
 _STRINGS: Final = frozenset(("HEREDOC_STRING", "RAW_STRING", "STRING"))
 _RIGHTS: Final = ("DENY", "GRANT", "REVOKE")
@@ -279,7 +279,7 @@ class _Splitter:
             # `ON DELETE` and `ON UPDATE` of a foreign key.
             return False
         if first in _RIGHTS:
-            # Rights have the names of statements.
+            # Privileges have the names of statements.
             return bool(seen & {"TO", "FROM"})
         if first == "CREATE" and not seen & {"TABLE", "INDEX", "SCHEMA", "TYPE", "SEQUENCE"}:
             # A view or a function up to the end of the batch.

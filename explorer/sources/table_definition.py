@@ -16,7 +16,7 @@ from explorer.sources.sql_lineage import (
 if TYPE_CHECKING:
     from sqlglot.optimizer.scope import Scope
 
-# The maximal size of an expression after the columns of subqueries in it have been replaced.
+# The maximum size of an expression after columns of subqueries in it have been replaced.
 _MOST_NODES: Final = 2_000
 _DEEPEST: Final = 40
 
@@ -108,7 +108,7 @@ def _define_query(
     }
     for identifier in query.find_all(exp.Identifier):
         identifier.set("quoted", True)
-    # Which table an unqualified column is of depends on the columns of the tables.
+    # The table of an unqualified column depends on the columns of the tables.
     needs_columns = query.find(exp.Star) is not None or (
         len(tables) > 1 and any(not column.table for column in query.find_all(exp.Column))
     )

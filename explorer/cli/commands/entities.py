@@ -368,7 +368,7 @@ def schema(
         else:
             dataset = read_existing(catalog, urn)
         _require_dataset(dataset)
-        # Programs are given URNs.
+        # Output for programs has URNs instead of names.
         names = read_label_names(catalog, dataset.schema) if tags or shown_as is None else {}
     columns = select_columns(
         dataset.schema, names, tags=tags, text=match or "", path=path, undocumented=undocumented

@@ -166,7 +166,7 @@ def impact(
         filter = read_choice(filters, catalog.registry)
         view = _read_impact(catalog, entity, path, filter=filter, with_usage=not no_usage)
     show(impact_report(view, None if shown_as else grouping, top), shown_as)
-    # Whether nothing is affected cannot be told if the traversal stopped before.
+    # If the traversal stopped early, it is not known whether nothing is affected.
     if fail_if_any and (view.impact.affected or view.impact.truncated):
         raise click.exceptions.Exit(1)
 

@@ -153,7 +153,7 @@ def _open_output(name: str) -> Iterator[IO[bytes]]:
         return
     draft = path.with_name(f"{path.name}.partial")
     try:
-        # What is exported is as secret as the catalog.
+        # An export is as confidential as the catalog.
         draft.touch(mode=0o600)
         draft.chmod(0o600)
         with draft.open("wb") as out:

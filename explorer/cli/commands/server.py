@@ -54,7 +54,7 @@ Roles
 _MOST_DAYS: Final = 36_500
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FOREVER: Final = "never"
-# Imported with the server's module of tokens they would make each start of the command slower.
+# Defined here because importing the server's module of tokens slows down each start.
 _ROLES: "Final[tuple[Role, ...]]" = ("reader", "proposer", "editor", "admin")
 
 
@@ -444,7 +444,7 @@ def _systemd_unit(context: click.Context) -> str:
         if not is_given or name == "print_systemd":
             continue
         if name == "store":
-            # Its address may hold a password, and everybody may read the words of a process.
+            # The address may contain a password, and every user can read a process's arguments.
             environment.append(f"Environment={_quote_for_systemd(f'CATALOG_STORE={value}')}")
         elif isinstance(value, bool):
             words += [option.opts[0]] * value
@@ -462,7 +462,7 @@ def _systemd_unit(context: click.Context) -> str:
     lines = [*environment, *_unit_rights(data_dir.absolute())]
     if 0 < int(context.params["port"]) < _FIRST_OPEN_PORT:
         lines.append("AmbientCapabilities=CAP_NET_BIND_SERVICE")
-    # Only there a dollar begins the name of a variable.
+    # Only in this line a dollar begins the name of a variable.
     command = " ".join(_quote_for_systemd(word).replace("$", "$$") for word in words)
     return _UNIT.format(command=command, lines="\n".join(lines))
 
@@ -495,7 +495,7 @@ def _quote_for_systemd(word: str) -> str:
 
 
 _STATE = Path("/var/lib")
-# Those below are for root, or with a capability.
+# Ports below this one need root or a capability.
 _FIRST_OPEN_PORT = 1024
 _UNIT = """\
 [Unit]

@@ -374,7 +374,7 @@ def run_sources(
                     continue
                 outcome = sources.write(plan, accept_removals=accept_removals, yes=yes)
             except Exception as error:
-                # Whatever it is, it is of this source, and the others are read.
+                # Any error concerns only this source; the others are still read.
                 if len(chosen) == 1 and not as_json:
                     raise
                 is_told = isinstance(error, CatalogError)
@@ -557,7 +557,7 @@ def _bars() -> "Iterator[Progress]":
         tasks: dict[str, TaskID] = {}
 
         def advance(what: str, done: int, total: int | None) -> None:
-            # What has no number has one line, in which the next takes the place of the last.
+            # Steps without a total share one line, which shows the current step.
             key, label = ("", what[: bars.console.width - _BAR]) if total is None else (what, what)
             if key not in tasks:
                 tasks[key] = bars.add_task(label, total=total)
