@@ -40,7 +40,7 @@ class AgentEndpoint:
         from explorer.client.http import HttpTransport
 
         if scope["method"] != "POST":
-            # There is no stream to open, and no session to end.
+            # Only POST is supported: there are no streams to open and no sessions to end.
             head = {"type": "http.response.start", "status": 405, "headers": [(b"allow", b"POST")]}
             await send(head)
             await send({"type": "http.response.body", "body": b""})

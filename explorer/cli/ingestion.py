@@ -57,11 +57,11 @@ def progress() -> Iterator[Callable[[str, int | None], Callable[[int], None]]]:
     """
     with progress_bars() as bars:
 
-        def begin(name: str, total: int | None) -> Callable[[int], None]:
+        def start_task(name: str, total: int | None) -> Callable[[int], None]:
             task = bars.add_task(line(name), total=total)
             return lambda count: bars.advance(task, count)
 
-        yield begin
+        yield start_task
 
 
 _STDIN = "-"
@@ -162,7 +162,7 @@ def load_files(
         # Which catalog is at the address now has to be known before an interrupted load goes on.
         catalog.abilities()
     places = _Places(catalog.identity or catalog.address)
-    with _rare_collections(), _load_bars() as begin:
+    with _rare_collections(), _load_bars() as start_bar:
         for name in names:
             source = "standard input" if name == _STDIN else name
             loading = LoadSession(catalog.core, source, report)
@@ -170,12 +170,12 @@ def load_files(
             try:
                 if name == _STDIN:
                     file = MetadataFile(_standard_input(), catalog.registry)
-                    _load_stream(catalog, file, loading, begin(source, None))
+                    _load_stream(catalog, file, loading, start_bar(source, None))
                 else:
                     place = places.resume_position(name) if resume else places.of(name)
                     loading.replace(resumed_at=place.record)
                     if not place.is_done:
-                        _load_file(catalog, place, loading, places, begin)
+                        _load_file(catalog, place, loading, places, start_bar)
             except (OSError, InvalidInput) as error:
                 reason = getattr(error, "strerror", None) or str(error)
                 loading.refuse(Rejection(source, f"cannot be read: {reason}"))
@@ -217,12 +217,12 @@ def _load_file(
     place: _Place,
     loading: LoadSession,
     places: _Places,
-    begin: "Callable[[str, int | None], _Advance]",
+    start_bar: "Callable[[str, int | None], _Advance]",
 ) -> None:
     """Load a file from a position on. The next batch is read while the last one is being sent."""
     with Path(place.path).open("rb") as stream, ThreadPoolExecutor(1) as reader:
         file = MetadataFile(stream, catalog.registry, skip=place.record)
-        advance = begin(loading.source, place.size)
+        advance = start_bar(loading.source, place.size)
         changes = iter(file)
         number = before = place.changes
 
@@ -264,7 +264,7 @@ def _load_bars() -> Iterator[Callable[[str, int | None], _Advance]]:
     )
     with progress_bars(*columns) as bars:
 
-        def begin(name: str, size: int | None) -> _Advance:
+        def start_bar(name: str, size: int | None) -> _Advance:
             task = bars.add_task(line(name), total=size, rate="")
             begun, first = monotonic(), -1
 
@@ -277,7 +277,7 @@ def _load_bars() -> Iterator[Callable[[str, int | None], _Advance]]:
 
             return advance
 
-        yield begin
+        yield start_bar
 
 
 def load_report(loads: Sequence[LoadSession], stopped: str | None = None) -> Report:

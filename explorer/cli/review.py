@@ -31,16 +31,16 @@ _KEYS: Final = "a accept   x refuse   e edit   s skip   q quit"
 def note_messages() -> "Callable[[ReviewState], None]":
     """Return a listener that prints each message of a session except errors, which are raised
     instead."""
-    told: Message | None = None
+    last_printed: Message | None = None
 
-    def tell(state: "ReviewState") -> None:
-        nonlocal told
+    def print_message(state: "ReviewState") -> None:
+        nonlocal last_printed
         message = state.message
-        if message is not None and message is not told and message.error is None:
+        if message is not None and message is not last_printed and message.error is None:
             note(line_text(message.sentence))
-        told = message
+        last_printed = message
 
-    return tell
+    return print_message
 
 
 def settle(catalog: "Catalog", session: "ReviewSession") -> None:

@@ -461,13 +461,15 @@ def _usage_of(
         if count == 0:
             continue
         weight = weights[-1]
-        by = Counter(pool[bisect(weights, dice.random() * weight)] for _ in range(count))
+        user_counts = Counter(pool[bisect(weights, dice.random() * weight)] for _ in range(count))
         value: dict[str, Any] = {
             "timestampMillis": days.millis(ago),
             "eventGranularity": {"unit": "DAY", "multiple": 1},
-            "uniqueUserCount": len(by),
+            "uniqueUserCount": len(user_counts),
             "totalSqlQueries": count,
-            "userCounts": [{"user": user(name), "count": n} for name, n in by.most_common()],
+            "userCounts": [
+                {"user": user(name), "count": n} for name, n in user_counts.most_common()
+            ],
             "fieldCounts": [
                 {"fieldPath": path, "count": n}
                 for path, share in shares

@@ -729,8 +729,8 @@ class ColumnTracer:
             first = (own, columns) if self.dialect in ("bigquery", "tsql") else (columns, own)
             result = Relation((*kept, *first[0], *first[1]))
         else:
-            by = _merge(self._trace(node.this, scope) for node in fields)
-            aggregates = [self._trace(node, scope) | by for node in pivot.expressions]
+            keys = _merge(self._trace(node.this, scope) for node in fields)
+            aggregates = [self._trace(node, scope) | keys for node in pivot.expressions]
             labels = [identifier.name for identifier in pivot.args.get("columns") or ()]
             if labels and aggregates:
                 labels = [

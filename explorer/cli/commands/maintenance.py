@@ -306,9 +306,9 @@ def reindex(data_dir: Path | None, registry_file: Path | None) -> None:
     from explorer.server.data_directory import reindex as rebuild_index
 
     directory = data_dir or config.data_dir()
-    with progress() as begin:
+    with progress() as start_task:
         entities = rebuild_index(
-            directory, load_registry(registry_file), lambda total: begin("indexing", total)
+            directory, load_registry(registry_file), lambda total: start_task("indexing", total)
         )
     note(f"rebuilt the search index of {directory}: {entities:,} entities")
 
@@ -381,8 +381,8 @@ def migrate(source: str, target: str) -> None:
             "when the old server has ended"
         )
 
-    with progress() as begin:
-        tables = copy(source, target, lambda total: begin("copying", total), switch)
+    with progress() as start_task:
+        tables = copy(source, target, lambda total: start_task("copying", total), switch)
     counted = ", ".join(f"{table.rows:,} {table.name}" for table in tables)
     note(f"everything is copied, and the same in both: {counted}")
     if has_audit_records(source):
@@ -430,10 +430,10 @@ def load_sample(target: Target) -> None:
     from explorer.sample import sample_proposals
     from explorer.sessions.loading import LoadSession
 
-    with target.open() as catalog, progress() as begin:
+    with target.open() as catalog, progress() as start_task:
         loading = LoadSession(catalog.core, "sample")
         changes = list(sample_proposals(datetime.now(UTC).date()))
-        send(loading, catalog, changes, begin(loading.source, len(changes)))
+        send(loading, catalog, changes, start_task(loading.source, len(changes)))
     show(load_report([loading]))
     if loading.state.refused:
         click.get_current_context().exit(1)

@@ -289,10 +289,10 @@ class _Since(click.ParamType[datetime]):
         try:
             if text[-1:] in _UNITS:
                 return datetime.now(UTC) - timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
-            begin = datetime.fromisoformat(text.upper())
+            since = datetime.fromisoformat(text.upper())
         except (ValueError, OverflowError):
             self.fail(f"“{text}” is neither 12h, 30d, nor a date like 2030-01-31", param, ctx)
-        return begin if begin.tzinfo else begin.replace(tzinfo=UTC)
+        return since if since.tzinfo else since.replace(tzinfo=UTC)
 
 
 @RUN.command(epilog=_EXAMPLES_OF_AUDIT)
@@ -384,10 +384,12 @@ def _audit_report(records: "Sequence[AuditRecord]") -> "Report":
     lines = []
     for record in records:
         who = record.actor or "nobody"
-        by = f" ({record.credential})" if record.credential else ""
+        credential = f" ({record.credential})" if record.credential else ""
         more = f" ×{record.times}" if record.times > 1 else ""
         where = f" from {record.client}" if record.client else ""
-        line = f"{_time(record.time_millis)} {record.outcome} {record.status} {who}{by}{where}"
+        line = (
+            f"{_time(record.time_millis)} {record.outcome} {record.status} {who}{credential}{where}"
+        )
         lines.append(text_line(f"{line}: {record.action}{more} {' '.join(record.urns)}".rstrip()))
     return Report(Table.from_records(records, columns), lines)
 
