@@ -78,26 +78,26 @@ _CONTAINER = "container"
 _DEEPEST = 40
 
 
-def with_folders(
+def derive_path(
     registry: Registry,
     urn: Urn,
     values: Mapping[str, Any],
     delimiter: str,
     aspect_of: AspectOf,
-) -> Mapping[str, Any]:
-    """Return the aspects of an entity, with `browsePathsV2` added if its type has that aspect and
-    the entity lacks it. Reads one aspect for each container above the entity.
+) -> dict[str, Any] | None:
+    """Return the `browsePathsV2` that an entity without one has, or `None` if it has one, or none
+    can be derived. Reads one aspect for each container above the entity.
     """
     entity = registry.entities.get(urn.entity_type)
     if not values or BROWSE_PATHS in values or not entity or BROWSE_PATHS not in entity.aspects:
-        return values
+        return None
     above = containers_of(values, aspect_of)
     if above:
         path = [{"id": container, "urn": container} for container in above]
     else:
         places = placements(urn, display_name(urn, values), values, delimiter)
         path = [{"id": folder} for folder in places[0].folder] if places else []
-    return {**values, BROWSE_PATHS: {"path": path}} if path else values
+    return {"path": path} if path else None
 
 
 def containers_of(values: Mapping[str, Any], aspect_of: AspectOf) -> list[str]:

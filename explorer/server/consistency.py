@@ -23,7 +23,7 @@ from explorer.server.browse import default_delimiter
 from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import find_damage, find_missing, is_read_only, open_store
 from explorer.server.ingestion import Intake
-from explorer.server.projection import document_of, places_of, read_delimiter
+from explorer.server.projection import places_of, read_delimiter, read_state
 from explorer.server.remembered import FILE, INDEX, CatalogMemory
 from explorer.server.retention import complete_since
 from explorer.server.search import SearchEngine
@@ -561,7 +561,8 @@ class _Checker:
     def _compare_index_entry(self, urn: Urn, values: dict[str, Any]) -> Iterator[Finding]:
         if self._index is None or not values or urn.entity_type not in self._registry.entities:
             return
-        document = document_of(self._registry, self._survey, urn, values, self._use_from)
+        state = read_state(self._registry, self._survey, urn, values, self._use_from)
+        document = state.build(self._registry)
         if not self._index.has_document(document):
             self._is_index_wrong = True
             yield Finding("search", str(urn), "its entry in the search index is not up to date")

@@ -37,7 +37,7 @@ from explorer.server.remembered import (
     describe_missing_catalog,
     forget,
 )
-from explorer.server.search.document import Document
+from explorer.server.search.document import Indexed
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.meaning import MeaningIndex
 from explorer.server.store import Store, StoreFault, SurveyedStore
@@ -530,7 +530,7 @@ class _CountingIndex(SearchIndex):
         super().__init__(directory, registry, store)
         self._advance = advance
 
-    def apply(self, offset: int, documents: Iterable[Document], gone: Iterable[str] = ()) -> None:
+    def apply(self, offset: int, documents: Iterable[Indexed], gone: Iterable[str] = ()) -> None:
         batch = tuple(documents)
         super().apply(offset, batch, gone)
         self._advance(len(batch))

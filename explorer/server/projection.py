@@ -6,19 +6,17 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import orjson
 
 from explorer.errors import CatalogError
-from explorer.metadata.aspects import asserted_columns, asserted_entity, run_summary
 from explorer.metadata.names import display_name
 from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn
-from explorer.server.browse import default_delimiter, placements, with_folders
+from explorer.server.browse import default_delimiter, derive_path, placements
 from explorer.server.failures import Progress
 from explorer.server.ingestion import (
     MOVED_AT_ONCE,
@@ -34,7 +32,7 @@ from explorer.server.ingestion import (
     summarise_incidents,
 )
 from explorer.server.search import SearchEngine
-from explorer.server.search.document import BROWSE_PATHS, Document, build_document
+from explorer.server.search.document import BROWSE_PATHS, EntityState, StoredValues
 from explorer.server.stewardship import Ledger
 from explorer.server.store import (
     DocumentRange,
@@ -53,8 +51,6 @@ from explorer.server.timeseries import (
     use_from,
 )
 
-_RUNS = "assertionRunEvent"
-_RUN_SUMMARY = "assertionRunSummary"
 _AT_ONCE = 500
 # The number of entities that one later transaction updates; other writes wait for at most one such
 # transaction.
@@ -71,8 +67,6 @@ _PART_OF = "IsPartOf"
 _PLATFORM_INFO = "dataPlatformInfo"
 _DELIMITER = "datasetNameDelimiter"
 _log = logging.getLogger("explorer.server")
-
-_Values = Mapping[str, Any]
 
 
 class Projection:
@@ -102,7 +96,7 @@ class Projection:
         self._ledger = ledger
         self._index = index
         self._registry = registry
-        self._documents: list[Document] = []
+        self._states: list[EntityState] = []
         self._gone: set[str] = set()
         self._defined: dict[str, Definition | None] = {}
         self._behind: set[str] = set()
@@ -122,9 +116,9 @@ class Projection:
         self._noted: tuple[set[str], set[str], bool] = (set(), set(), False)
 
     def prepare(self, transaction: Transaction) -> None:
-        """Summarise incidents, place the changed entities in the browse tree, and build their
-        search documents while their values are in memory."""
-        self._documents, self._gone, self._defined = [], set(), {}
+        """Summarise incidents, place the changed entities in the browse tree, and read their state
+        for the search index."""
+        self._states, self._gone, self._defined = [], set(), {}
         self._has_left = summarise_incidents(
             transaction, self._registry, time.time_ns() // 1_000_000
         )
@@ -148,8 +142,8 @@ class Projection:
                 if parsed.entity_type == _PROPERTY:
                     self._defined[urn] = read_definition(parsed, values)
             if values and parsed.entity_type in self._registry.entities:
-                self._documents.append(
-                    document_of(
+                self._states.append(
+                    read_state(
                         self._registry,
                         transaction,
                         parsed,
@@ -193,8 +187,8 @@ class Projection:
 
     def publish(self, offset: int) -> None:
         """Apply the committed changes to the index."""
-        documents, removed_urns = self._documents, self._gone
-        self._documents, self._gone = [], set()
+        states, removed_urns = self._states, self._gone
+        self._states, self._gone = [], set()
         changed, aged, rewired = self._noted
         self._ledger.note(changed, aged, offset, rewired=rewired)
         if self._has_left:
@@ -207,9 +201,9 @@ class Projection:
             if self._was_rebuilding:
                 # `prepare` ran during the rebuild, and did not look for contents that moved.
                 self._feed(self._changes_after(self._rebuilt_to), offset)
-            if documents or removed_urns or self._behind:
-                self._behind |= {document.urn for document in documents} | removed_urns
-                self._index.apply(0 if self._left else offset, documents, removed_urns)
+            if states or removed_urns or self._behind:
+                self._behind |= {state.urn for state in states} | removed_urns
+                self._index.apply(0 if self._left else offset, states, removed_urns)
                 self._behind.clear()
             self.followed = offset
 
@@ -317,8 +311,8 @@ class Projection:
         for start in range(0, len(urns), _AT_ONCE):
             chunk = urns[start : start + _AT_ONCE]
             stored, measured = self._store.aspects(chunk), self._store.measured(chunk)
-            documents = [
-                document_of(
+            states = [
+                read_state(
                     self._registry,
                     self._store,
                     urn,
@@ -329,9 +323,9 @@ class Projection:
                 for text, aspects in stored.items()
                 if (urn := Urn.parse(text)).entity_type in self._registry.entities
             ]
-            removed_urns = set(chunk) - {document.urn for document in documents}
+            removed_urns = set(chunk) - {state.urn for state in states}
             is_last = start + _AT_ONCE >= len(urns)
-            self._index.apply(offset if is_last else 0, documents, removed_urns)
+            self._index.apply(offset if is_last else 0, states, removed_urns)
         return len(urns)
 
     def _find_moves(self, transaction: Transaction) -> set[str]:
@@ -541,7 +535,7 @@ class Projection:
     def _is_searched(self, urn: str, aspect: str) -> bool:
         return aspect in measured_aspects(self._registry, urn.split(":", 3)[2])
 
-    def _place(self, transaction: Transaction, urn: Urn, values: _Values) -> None:
+    def _place(self, transaction: Transaction, urn: Urn, values: Mapping[str, Any]) -> None:
         name, places = places_of(urn, values, read_delimiter(transaction, urn.platform))
         transaction.place(str(urn), urn.entity_type, name, places)
 
@@ -581,41 +575,26 @@ class Projection:
         return set(moved)
 
 
-def document_of(
+def read_state(
     registry: Registry,
     view: Reader,
     urn: Urn,
     values: Mapping[str, Any],
     from_millis: int,
     has_series: bool = True,
-) -> Document:
-    """Return the search document of an entity, from the values of its aspects, its folders and,
-    unless `has_series` is false, its measures.
+) -> EntityState:
+    """Return what the search document of an entity is built from: the values of its aspects, its
+    folders and, unless `has_series` is false, its measures.
 
-    Usage is counted from `from_millis` on (milliseconds since 1970). Raises as `build_document`.
+    Usage is counted from `from_millis` on (milliseconds since 1970).
     """
     measures = NewestMeasures()
     if has_series:
         measures = read_measures(registry, urn, view, from_millis)
     delimiter = read_delimiter(view, urn.platform)
-    placed = with_folders(registry, urn, values, delimiter, view.aspect)
-    aspects = {**placed, **measures.documents}
-    if urn.entity_type == "assertion":
-        return _assertion_document(registry, urn, aspects)
-    document = build_document(registry, urn, aspects)
-    return replace(document, usage=measures.queries) if measures.queries else document
-
-
-def _assertion_document(registry: Registry, urn: Urn, values: Mapping[str, Any]) -> Document:
-    """Return the search document of an assertion. It can also be found by the entity and the
-    columns in the part for its kind, and by the status of its newest run."""
-    summary = {**values.get(_RUN_SUMMARY, {}), **run_summary(values.get(_RUNS, {}))}
-    document = build_document(registry, urn, {**values, _RUN_SUMMARY: summary})
-    info = values.get("assertionInfo", {})
-    entity = asserted_entity(info)
-    about = {"entity": (entity,) if entity else (), "fieldPath": tuple(asserted_columns(info))}
-    urns_by_field = {name: urns for name, urns in about.items() if urns}
-    return replace(document, fields={**document.fields, **urns_by_field})
+    path = derive_path(registry, urn, values, delimiter, view.aspect)
+    derived = measures.documents if path is None else {**measures.documents, BROWSE_PATHS: path}
+    return EntityState(str(urn), values, derived, measures.queries or 0.0)
 
 
 def places_of(
@@ -663,25 +642,12 @@ def _mark_stale(urns: Iterable[str], transaction: Transaction) -> None:
     transaction.changes.stale.update(urns)
 
 
-def _read_values(view: Reader, urn: str) -> _Values:
+def _read_values(view: Reader, urn: str) -> StoredValues:
     return _values(urn, view.aspects([urn]).get(urn, ()))
 
 
-def _values(urn: str, aspects: Iterable[StoredAspect]) -> dict[str, Any]:
-    """Return the values of an entity's aspects by name. Values that are not JSON are logged and
-    left out."""
-    values: dict[str, Any] = {}
-    for aspect in aspects:
-        try:
-            values[aspect.name] = orjson.loads(aspect.value)
-        except orjson.JSONDecodeError:
-            _log.error(
-                "the stored %s of %s is not JSON and is left out of the search index; write it "
-                "again, or restore a backup",
-                aspect.name,
-                urn,
-            )
-    return values
+def _values(urn: str, aspects: Iterable[StoredAspect]) -> StoredValues:
+    return StoredValues(urn, ((aspect.name, aspect.value) for aspect in aspects))
 
 
 def _separates(row: LogEntry) -> bool:

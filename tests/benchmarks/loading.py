@@ -34,8 +34,9 @@ from explorer.metadata.proposal import read_proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.server.ingestion import CheckedProposal, Intake
-from explorer.server.projection import document_of
+from explorer.server.projection import read_state
 from explorer.server.search.analysis import analyse
+from explorer.server.search.document import StoredValues
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.layers import DiskIndex
 from explorer.server.store import Transaction
@@ -95,14 +96,19 @@ def measure_parts(made: GeneratedCatalog, directory: Path) -> dict[str, float]:
             store.write(apply).result()
         with parts.spend("index: read back"):
             stored = store.aspects(list(dict.fromkeys(change.text for change in changes)))
-            values = {
-                Urn.parse(urn): {aspect.name: orjson.loads(aspect.value) for aspect in aspects}
+            states = [
+                read_state(
+                    registry,
+                    store,
+                    Urn.parse(urn),
+                    StoredValues(urn, ((aspect.name, aspect.value) for aspect in aspects)),
+                    begin,
+                    has_series=False,
+                )
                 for urn, aspects in stored.items()
-            }
-        with parts.spend("index: documents"):
-            documents = [
-                document_of(registry, store, urn, aspects, begin) for urn, aspects in values.items()
             ]
+        with parts.spend("index: documents"):
+            documents = [state.build(registry) for state in states]
         with parts.spend("index: words and codes"):
             entries = [index.terms.values(analyse(vocabulary, each)) for each in documents]
         with parts.spend("index: add, commit, merge"):

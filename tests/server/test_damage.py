@@ -34,8 +34,8 @@ from explorer.server.audit_log import AuditFile
 from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import check, check_directory
 from explorer.server.data_directory import accept_loss, back_up, open_catalog, restore
-from explorer.server.projection import document_of
-from explorer.server.search.document import Document
+from explorer.server.projection import read_state
+from explorer.server.search.document import EntityState
 from explorer.server.search.engine import EngineFailed, Searcher, find_index_damage
 from explorer.server.search.query import SearchQuery
 from explorer.server.search.terms import FORMAT
@@ -759,16 +759,16 @@ def test_an_index_of_an_older_format_is_made_anew_at_the_first_start(
     reached, may_go_on = threading.Event(), threading.Event()
     made: list[Urn] = []
 
-    def make(registry: Registry, view: Reader, urn: Urn, *rest: Any) -> Document:
+    def make(registry: Registry, view: Reader, urn: Urn, *rest: Any) -> EntityState:
         made.append(urn)
         if len(made) > 20:
             reached.set()
             assert may_go_on.wait(SECONDS)
-        return document_of(registry, view, urn, *rest)
+        return read_state(registry, view, urn, *rest)
 
     monkeypatch.setattr("explorer.server.data_directory._MADE_AT_ONCE", 10)
     monkeypatch.setattr("explorer.server.projection._AT_ONCE", 10)
-    monkeypatch.setattr("explorer.server.projection.document_of", make)
+    monkeypatch.setattr("explorer.server.projection.read_state", make)
     catalog = open_catalog(copy, load_registry())
     with httpx.Client(base_url=serve(Service(catalog)), timeout=120) as http:
         assert reached.wait(SECONDS)

@@ -7,7 +7,7 @@ import orjson
 from explorer.metadata.fieldpath import earlier_paths, written_entries
 from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.urn import Urn
-from explorer.server.browse import with_folders
+from explorer.server.browse import derive_path
 from explorer.server.cache import cache_short
 from explorer.server.graphql.schema import (
     Resolvers,
@@ -218,17 +218,18 @@ async def _browse_path_v2(node: Node, info: Info) -> Value | None:
     the folders of its browse path."""
     session = info.context
     values, registry = node.values(), session.catalog.registry
-    if BROWSE_PATHS not in values:
-        # Read the containers now, together with those of the other entities at this level of the
-        # document.
-        await read_parents(node, info, "container.container")
+    if (stored := values.get(BROWSE_PATHS)) is not None:
+        return stored
+    # Read the containers now, together with those of the other entities at this level of the
+    # document.
+    await read_parents(node, info, "container.container")
 
     def aspect_of(urn: str, name: str) -> StoredAspect | None:
         return session.node(urn).stored.get(name)
 
     def read() -> Value | None:
         delimiter = read_delimiter(session.catalog.store, node.urn.platform)
-        return with_folders(registry, node.urn, values, delimiter, aspect_of).get(BROWSE_PATHS)
+        return derive_path(registry, node.urn, values, delimiter, aspect_of)
 
     return await session.catalog.read_few(read)
 

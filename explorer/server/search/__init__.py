@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from explorer.query.filters import Filter
-from explorer.server.search.document import Document, FolderListing, FolderQuery
+from explorer.server.search.document import Document, FolderListing, FolderQuery, Indexed
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.query import FoundPage, How, NameCompletion, SearchQuery
 from explorer.server.search.relevance import ResolvedSearch
@@ -73,7 +73,7 @@ class SearchEngine(Protocol):
         """The offset of the change log up to which the index on disk is complete."""
 
     def apply(
-        self, offset: int, documents: Iterable[Document], removed_urns: Iterable[str] = ()
+        self, offset: int, documents: Iterable[Indexed], removed_urns: Iterable[str] = ()
     ) -> None:
         """Replace the documents of these URNs, and remove those of the URNs in `removed_urns`.
 

@@ -4,11 +4,15 @@ Folders are not stored separately: a folder exists as long as an entity is in it
 those of a search, so the text and the filter of a search apply to them too.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
+import orjson
+
+from explorer.metadata.aspects import asserted_columns, asserted_entity, run_summary
 from explorer.metadata.names import display_name
 from explorer.metadata.registry import (
     PathReader,
@@ -99,6 +103,9 @@ def list_folders(counts: Mapping[str, tuple[int, int]]) -> Iterable[FolderCount]
 Scalar: TypeAlias = str | float | bool
 
 _NUMBERS = frozenset({"COUNT", "DATETIME", "DOUBLE"})
+_RUNS = "assertionRunEvent"
+_RUN_SUMMARY = "assertionRunSummary"
+_log = logging.getLogger("explorer.server")
 BROWSE_PATHS = "browsePathsV2"
 """The aspect with the folders that an entity is in."""
 
@@ -120,6 +127,79 @@ class Document:
     fields: dict[str, tuple[Scalar, ...]]
     usage: float = 0.0
     folders: tuple[tuple[str, str], ...] = ()
+
+    def build(self, _registry: Registry) -> "Document":
+        """Return the document itself, as `EntityState.build` does."""
+        return self
+
+
+class StoredValues(Mapping[str, Any]):
+    """The values of the aspects of an entity, by name. Each is decoded when it is first read; one
+    that is not JSON is logged, and is empty."""
+
+    def __init__(self, urn: str, aspects: Iterable[tuple[str, bytes]]) -> None:
+        """`aspects` are the names of the aspects, and their values as JSON."""
+        self._urn = urn
+        self.json_by_name = dict(aspects)
+        self._decoded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._decoded:
+            try:
+                self._decoded[name] = orjson.loads(self.json_by_name[name])
+            except orjson.JSONDecodeError:
+                _log.error(
+                    "the stored %s of %s is not JSON and is left out of the search index; write it "
+                    "again, or restore a backup",
+                    name,
+                    self._urn,
+                )
+                self._decoded[name] = {}
+        return self._decoded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.json_by_name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.json_by_name)
+
+    def __len__(self) -> int:
+        return len(self.json_by_name)
+
+
+class EntityState(NamedTuple):
+    """What the document of an entity is built from: the values of its latest aspects, those that
+    are derived from other entities and from timeseries (`derived`, by the name of the aspect that
+    they stand for), and its number of queries in the last 30 days."""
+
+    urn: str
+    values: Mapping[str, Any]
+    derived: Mapping[str, Any]
+    usage: float = 0.0
+
+    def build(self, registry: Registry) -> Document:
+        """Return the document. Raises as `build_document`."""
+        urn, aspects = Urn.parse(self.urn), {**self.values, **self.derived}
+        if urn.entity_type == "assertion":
+            return _assertion_document(registry, urn, aspects)
+        document = build_document(registry, urn, aspects)
+        return replace(document, usage=self.usage) if self.usage else document
+
+
+Indexed: TypeAlias = Document | EntityState
+"""What an index is given for an entity: its document, or what that is built from."""
+
+
+def _assertion_document(registry: Registry, urn: Urn, values: Mapping[str, Any]) -> Document:
+    """Return the search document of an assertion. It can also be found by the entity and the
+    columns in the part for its kind, and by the status of its newest run."""
+    summary = {**values.get(_RUN_SUMMARY, {}), **run_summary(values.get(_RUNS, {}))}
+    document = build_document(registry, urn, {**values, _RUN_SUMMARY: summary})
+    info = values.get("assertionInfo", {})
+    entity = asserted_entity(info)
+    about = {"entity": (entity,) if entity else (), "fieldPath": tuple(asserted_columns(info))}
+    urns_by_field = {name: urns for name, urns in about.items() if urns}
+    return replace(document, fields={**document.fields, **urns_by_field})
 
 
 def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> Document:

@@ -1,10 +1,10 @@
 """Entries of the search index, made from documents.
 
 Python runs on one processor. `EntryWorker` makes the entries of a bulk load in another process, so
-that it uses two: of 1.6 ms that the service takes for a dataset of 15 columns, 0.3 are spared. That
-process holds no state but the registry: it is started by the first bulk load, ends after 30 seconds
-without work, and ends with this process, because its standard input is closed then. If it fails,
-entries are made in this process.
+that it uses two: that process is sent the stored aspects of entities, builds their documents, and
+answers with the values of their entries. It holds no state but the registry: it is started by the
+first bulk load, ends after 30 seconds without work, and ends with this process, because its
+standard input is closed then. If it fails, entries are made in this process.
 """
 
 import logging
@@ -16,14 +16,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from typing import IO, Any
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, TypeAlias
 
 import msgspec
+import orjson
 import tantivy
 
+from explorer.errors import CatalogError
 from explorer.server.search.analysis import analyse
-from explorer.server.search.document import Document
+from explorer.server.search.document import EntityState, Indexed, StoredValues
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.terms import Terms
 
@@ -37,15 +39,17 @@ _COMMAND = (sys.executable, "-P", "-m", "explorer.server.search.entries")
 
 _log = logging.getLogger("explorer.server.search")
 _encoder = msgspec.msgpack.Encoder()
-_documents = msgspec.msgpack.Decoder(list[Document])
+# An `EntityState`, with its values as JSON.
+_SentState: TypeAlias = tuple[str, dict[str, bytes], Mapping[str, Any], float]
+_states = msgspec.msgpack.Decoder(list[_SentState])
 _values = msgspec.msgpack.Decoder(list[dict[str, Any] | None])
 
 
-def make_entry(terms: Terms, vocabulary: Vocabulary, document: Document) -> tantivy.Document | None:
+def make_entry(terms: Terms, vocabulary: Vocabulary, document: Indexed) -> tantivy.Document | None:
     """Return the entry of a document; log the error and return `None` if it cannot be indexed."""
     try:
-        return terms.make(analyse(vocabulary, document))
-    except (ValueError, TypeError):
+        return terms.make(analyse(vocabulary, document.build(vocabulary.registry)))
+    except (ValueError, TypeError, CatalogError):
         _log.exception("%s cannot be indexed and will not be found", document.urn)
         return None
 
@@ -64,16 +68,16 @@ class EntryWorker:
         """Whether there is a second processor, and the process did not fail lately."""
         return time.monotonic() >= self._off_until
 
-    def make(self, documents: Sequence[Document]) -> list[tantivy.Document | None]:
+    def make(self, documents: Sequence[Indexed]) -> list[tantivy.Document | None]:
         """Return the entries of documents, in order; `None` for one that cannot be indexed, after
         logging the error."""
+        sent = {at: sent for at, document in enumerate(documents) if (sent := _to_send(document))}
+        values_by_place = dict(zip(sent, self._values_from_process([*sent.values()]), strict=True))
         return [
-            make_entry(self._terms, self._vocabulary, document)
-            if values is None
-            else self._terms.entry(values)
-            for document, values in zip(
-                documents, self._values_from_process(documents), strict=True
-            )
+            self._terms.entry(values)
+            if (values := values_by_place.get(at)) is not None
+            else make_entry(self._terms, self._vocabulary, document)
+            for at, document in enumerate(documents)
         ]
 
     def close(self) -> None:
@@ -92,17 +96,15 @@ class EntryWorker:
             except subprocess.TimeoutExpired:
                 process.kill()
 
-    def _values_from_process(
-        self, documents: Sequence[Document]
-    ) -> Sequence[dict[str, Any] | None]:
+    def _values_from_process(self, states: Sequence[_SentState]) -> Sequence[dict[str, Any] | None]:
         """Return the values of entries as the other process made them, `None` for one that is to be
         made here."""
-        entries = [None] * len(documents)
-        if not self.is_useful:
+        entries = [None] * len(states)
+        if not states or not self.is_useful:
             return entries
         try:
-            body = _encoder.encode(list(documents))
-        except ValueError:
+            body = _encoder.encode(states)
+        except (ValueError, OverflowError):
             # One of them has text that cannot be encoded.
             return entries
         try:
@@ -117,7 +119,7 @@ class EntryWorker:
             )
             self.close()
             return entries
-        return values if len(values) == len(documents) else entries
+        return values if len(values) == len(states) else entries
 
     def _exchange(self, body: bytes) -> list[dict[str, Any] | None]:
         """Send documents and return the answer. A process that ended, as it does when it has no
@@ -132,6 +134,13 @@ class EntryWorker:
             _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
         return _answer(self._process, pickle.dumps(self._vocabulary.registry), body)
+
+
+def _to_send(document: Indexed) -> _SentState | None:
+    """Return what is sent of a document; `None` if it is not built from stored values."""
+    if isinstance(document, EntityState) and isinstance(document.values, StoredValues):
+        return (document.urn, document.values.json_by_name, document.derived, document.usage)
+    return None
 
 
 def _answer(process: "subprocess.Popen[bytes]", *bodies: bytes) -> list[dict[str, Any] | None]:
@@ -169,7 +178,8 @@ def _receive(source: IO[bytes]) -> bytes:
 
 
 def main() -> None:
-    """Answer messages of documents with the values of their entries until standard input ends."""
+    """Answer messages of the states of entities with the values of their entries until standard
+    input ends."""
     source, target = sys.stdin.buffer, sys.stdout.buffer
     # What a library prints is no answer.
     sys.stdout = sys.stderr
@@ -180,20 +190,25 @@ def main() -> None:
             idle = threading.Timer(_IDLE_SECONDS, os._exit, (0,))
             idle.daemon = True
             idle.start()
-            documents = _documents.decode(_receive(source))
+            states = _states.decode(_receive(source))
             idle.cancel()
             _send(
                 target,
-                _encoder.encode([_make(terms, vocabulary, document) for document in documents]),
+                _encoder.encode([_make(terms, vocabulary, state) for state in states]),
             )
     except (EOFError, BrokenPipeError):
         os._exit(0)
 
 
-def _make(terms: Terms, vocabulary: Vocabulary, document: Document) -> dict[str, Any] | None:
+def _make(terms: Terms, vocabulary: Vocabulary, state: _SentState) -> dict[str, Any] | None:
+    """Return the values of an entry; `None` for one that has to be made, and its error logged, by
+    the service."""
+    urn, json_by_name, derived, usage = state
     try:
+        values = {name: orjson.loads(text) for name, text in json_by_name.items()}
+        document = EntityState(urn, values, derived, usage).build(vocabulary.registry)
         return terms.values(analyse(vocabulary, document))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, CatalogError):
         return None
 
 

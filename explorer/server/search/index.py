@@ -37,7 +37,13 @@ from explorer.server.search.analysis import (
     word_line,
 )
 from explorer.server.search.columns import SearchedTables, weigh_words
-from explorer.server.search.document import Document, FolderListing, FolderQuery, list_folders
+from explorer.server.search.document import (
+    Document,
+    FolderListing,
+    FolderQuery,
+    Indexed,
+    list_folders,
+)
 from explorer.server.search.engine import EngineFailed
 from explorer.server.search.entries import make_entry
 from explorer.server.search.evidence import Evidence, has_name, has_word, name_query
@@ -318,14 +324,14 @@ class SearchIndex:
             self._is_verified = True
 
     def apply(
-        self, offset: int, documents: Iterable[Document], removed_urns: Iterable[str] = ()
+        self, offset: int, documents: Iterable[Indexed], removed_urns: Iterable[str] = ()
     ) -> None:
         if self.meaning is None:
             self._layers.apply(offset, documents, removed_urns)
             return
         urns = [*removed_urns]
 
-        def listed() -> Iterator[Document]:
+        def listed() -> Iterator[Indexed]:
             for document in documents:
                 urns.append(document.urn)
                 yield document

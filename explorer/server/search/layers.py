@@ -28,7 +28,7 @@ import tantivy
 
 from explorer.errors import InUse, StorageFault, Unusable
 from explorer.files import replace_file
-from explorer.server.search.document import Document
+from explorer.server.search.document import Document, Indexed
 from explorer.server.search.engine import (
     EngineFailed,
     IndexWriter,
@@ -305,7 +305,7 @@ class MemoryIndex:
     """
 
     def __init__(self, terms: Terms, vocabulary: Vocabulary) -> None:
-        self.documents: dict[str, Document | None] = {}
+        self.documents: dict[str, Indexed | None] = {}
         self.replacing: set[str] = set()
         """The URNs in `documents` that an older index may have too."""
         self._terms = terms
@@ -327,7 +327,7 @@ class MemoryIndex:
         """The number of documents that are not yet added to the index."""
         return len(self._missing)
 
-    def put(self, urn: str, document: Document | None, entry: tantivy.Document | None) -> None:
+    def put(self, urn: str, document: Indexed | None, entry: tantivy.Document | None) -> None:
         """Record a change; it replaces earlier changes of the same document."""
         self.documents[urn] = document
         self._missing[urn] = entry if len(self._missing) < _MOST_MISSING else None
@@ -437,7 +437,7 @@ class _Change(NamedTuple):
     """
 
     urn: str
-    document: Document | None = None
+    document: Indexed | None = None
     entry: tantivy.Document | None = None
 
 
@@ -518,9 +518,7 @@ class Layers:
         """The schema of the index."""
         return self._base.terms
 
-    def apply(
-        self, offset: int, documents: Iterable[Document], removed_urns: Iterable[str]
-    ) -> None:
+    def apply(self, offset: int, documents: Iterable[Indexed], removed_urns: Iterable[str]) -> None:
         """Add changes. They can be found when this returns; it does not wait for a commit."""
         remaining = iter(documents)
         while part := list(islice(remaining, _AT_ONCE)):
@@ -597,9 +595,8 @@ class Layers:
         with self._lock:
             for memory in filter(None, (self._pending, self._draining)):
                 if urn in memory.documents:
-                    return [
-                        document for document in (memory.documents[urn],) if document is not None
-                    ]
+                    pending = memory.documents[urn]
+                    return [] if pending is None else [pending.build(self._vocabulary.registry)]
             searcher = self._disk
         query = tantivy.Query.term_query(self._base.terms.schema, "urn", urn)
         hits = searcher.search(query, 2, count=False).hits
@@ -608,7 +605,7 @@ class Layers:
     def urns(self) -> Iterator[str]:
         """Iterate over the URNs of the documents on disk and in memory."""
         with self._lock:
-            changed: dict[str, Document | None] = {}
+            changed: dict[str, Indexed | None] = {}
             for memory in filter(None, (self._draining, self._pending)):
                 changed |= memory.documents
             searcher = self._disk
@@ -658,7 +655,7 @@ class Layers:
             self._worker.close()
             self._base.close()
 
-    def _make_change(self, document: Document) -> _Change:
+    def _make_change(self, document: Indexed) -> _Change:
         entry = make_entry(self._base.terms, self._vocabulary, document)
         return _Change(document.urn, None if entry is None else document, entry)
 
@@ -793,7 +790,7 @@ class Layers:
     def _entries(self, steps: Sequence[_Step]) -> list[tantivy.Document | None]:
         """Return the entry of each step; `None` for an offset and for a URN that is removed."""
         entries: list[tantivy.Document | None] = []
-        missing: list[tuple[int, Document]] = []
+        missing: list[tuple[int, Indexed]] = []
         for at, step in enumerate(steps):
             entry = None if isinstance(step, int) else step.entry
             entries.append(entry)

@@ -5,23 +5,29 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from orjson import dumps
 
-from explorer.metadata import Registry
+from explorer.metadata import Registry, Urn
 from explorer.query import Filter
 from explorer.server.search import entries, layers
-from explorer.server.search.document import Document
+from explorer.server.search.document import EntityState, StoredValues
 from explorer.server.search.entries import EntryWorker
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.layers import DiskIndex
 from explorer.server.search.query import SearchQuery
 
-Make = Callable[..., Document]
 COUNT = 400
+
+
+def state_of(name: str, usage: float = 0.0, **aspects: Any) -> EntityState:
+    urn = str(Urn.dataset("hive", name, "PROD"))
+    values = StoredValues(urn, ((aspect, dumps(value)) for aspect, value in aspects.items()))
+    return EntityState(urn, values, {}, usage)
 
 
 @pytest.fixture
@@ -36,7 +42,7 @@ def index(
 
 
 @pytest.fixture(scope="module")
-def documents(dataset: Make) -> list[Document]:
+def states() -> list[EntityState]:
     def columns(number: int) -> list[dict[str, object]]:
         return [
             {"fieldPath": f"customer_id_{number}", "type": {}, "description": "Größe – ½ °C"},
@@ -44,7 +50,7 @@ def documents(dataset: Make) -> list[Document]:
         ]
 
     return [
-        dataset(
+        state_of(
             f"shop.orders_{number}",
             schemaMetadata={"fields": columns(number)},
             datasetProperties={
@@ -63,9 +69,13 @@ def worker(index: SearchIndex) -> EntryWorker:
     return index._layers._worker
 
 
-def load(index: SearchIndex, documents: list[Document], first: int = 1) -> None:
-    for begin in range(0, len(documents), 40):
-        index.apply(first + begin, documents[begin : begin + 40])
+def load(index: SearchIndex, states: list[EntityState], first: int = 1) -> None:
+    for begin in range(0, len(states), 40):
+        index.apply(first + begin, states[begin : begin + 40])
+
+
+def are_indexed(index: SearchIndex, states: list[EntityState]) -> bool:
+    return all(index.has_document(state.build(index.vocabulary.registry)) for state in states)
 
 
 def found(index: SearchIndex, text: str) -> list[str]:
@@ -74,14 +84,14 @@ def found(index: SearchIndex, text: str) -> list[str]:
 
 
 def test_a_bulk_load_is_indexed_as_if_every_entry_was_made_here(
-    index: SearchIndex, documents: list[Document], registry: Registry
+    index: SearchIndex, states: list[EntityState], registry: Registry
 ) -> None:
-    load(index, documents)
+    load(index, states)
     index.flush()
     assert worker(index)._process is not None
     here = SearchIndex(None, registry)
-    for document in documents:
-        here.apply(1, [document])
+    for state in states:
+        here.apply(1, [state])
     try:
         for text in ("customer_id_210", "day 399", "Größe", "PII", "team:sales", "orders_35*"):
             one, other = (
@@ -92,19 +102,19 @@ def test_a_bulk_load_is_indexed_as_if_every_entry_was_made_here(
             assert one.total > 0
     finally:
         here.close()
-    assert all(index.has_document(document) for document in documents)
+    assert are_indexed(index, states)
     assert index.committed_offset > 1
 
 
-def test_what_is_loaded_is_found_at_once(index: SearchIndex, documents: list[Document]) -> None:
-    load(index, documents)
-    assert found(index, "customer_id_399") == [documents[399].urn]
-    assert found(index, "customer_id_278") == [documents[278].urn]
+def test_what_is_loaded_is_found_at_once(index: SearchIndex, states: list[EntityState]) -> None:
+    load(index, states)
+    assert found(index, "customer_id_399") == [states[399].urn]
+    assert found(index, "customer_id_278") == [states[278].urn]
 
 
 @pytest.mark.nightly
 def test_a_search_has_an_end_while_more_is_loaded_than_can_be_written(
-    index: SearchIndex, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+    index: SearchIndex, states: list[EntityState], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put, is_found = DiskIndex.put, threading.Event()
 
@@ -118,88 +128,102 @@ def test_a_search_has_an_end_while_more_is_loaded_than_can_be_written(
     def load_on() -> None:
         offset = 1_000
         while not is_found.is_set():
-            for document in documents[300:]:
+            for state in states[300:]:
                 offset += 1
-                index.apply(offset, [document])
+                index.apply(offset, [state])
 
-    load(index, documents[:300])
+    load(index, states[:300])
     loading = threading.Thread(target=load_on)
     loading.start()
     try:
-        assert found(index, "customer_id_278") == [documents[278].urn]
+        assert found(index, "customer_id_278") == [states[278].urn]
     finally:
         is_found.set()
         loading.join()
 
 
 def test_a_process_that_is_killed_is_started_again(
-    index: SearchIndex, documents: list[Document], caplog: pytest.LogCaptureFixture
+    index: SearchIndex, states: list[EntityState], caplog: pytest.LogCaptureFixture
 ) -> None:
-    load(index, documents[:200])
+    load(index, states[:200])
     index.flush()
     process = worker(index)._process
     assert process is not None
     process.kill()
-    load(index, documents[200:], 201)
+    load(index, states[200:], 201)
     index.flush()
     again = worker(index)._process
     assert again is not None
     assert again.pid != process.pid
-    assert all(index.has_document(document) for document in documents)
+    assert are_indexed(index, states)
     assert caplog.messages == []
 
 
 def test_where_no_process_can_be_started_entries_are_made_here(
     index: SearchIndex,
-    documents: list[Document],
+    states: list[EntityState],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(entries, "_COMMAND", (sys.executable, "-c", "print('not a message')"))
-    load(index, documents)
+    load(index, states)
     index.flush()
-    assert all(index.has_document(document) for document in documents)
+    assert are_indexed(index, states)
     assert [message.partition(" (")[0] for message in caplog.messages] == [
         "index entries cannot be built in another process"
     ]
 
 
 def test_a_process_that_does_not_answer_is_ended(
-    index: SearchIndex, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+    index: SearchIndex, states: list[EntityState], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entries, "_COMMAND", (sys.executable, "-c", "import time; time.sleep(600)"))
     monkeypatch.setattr(entries, "_ANSWER_SECONDS", 0.2)
-    load(index, documents)
+    load(index, states)
     index.flush()
-    assert all(index.has_document(document) for document in documents)
+    assert are_indexed(index, states)
     assert worker(index)._process is None
 
 
 def test_text_that_cannot_be_encoded_keeps_only_its_own_document_out(
-    index: SearchIndex, documents: list[Document], dataset: Make
+    index: SearchIndex, states: list[EntityState]
 ) -> None:
-    bad = dataset("shop.bad", datasetProperties={"description": "half a \ud83d pair"})
-    load(index, [*documents[:160], bad, *documents[160:200]])
+    bad = state_of("shop.bad")._replace(
+        derived={"datasetProperties": {"description": "half a \ud83d pair"}}
+    )
+    load(index, [*states[:160], bad, *states[160:200]])
     index.flush()
-    assert all(index.has_document(document) for document in documents[:200])
+    assert are_indexed(index, states[:200])
     assert worker(index).is_useful
 
 
+def test_a_stored_value_that_is_not_json_is_told_by_the_service_and_the_rest_is_found(
+    index: SearchIndex, states: list[EntityState], caplog: pytest.LogCaptureFixture
+) -> None:
+    urn = str(Urn.dataset("hive", "shop.half", "PROD"))
+    stored = [("schemaMetadata", b'{"fields": ['), ("datasetProperties", b'{"name": "halfway"}')]
+    half = EntityState(urn, StoredValues(urn, stored), {})
+    load(index, [*states[:160], half, *states[160:200]])
+    index.flush()
+    assert found(index, "halfway") == [urn]
+    assert "the stored schemaMetadata of" in caplog.text
+
+
 def test_the_process_ends_when_there_is_no_work(
-    index: SearchIndex, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+    index: SearchIndex, states: list[EntityState], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = (
         "from explorer.server.search import entries; entries._IDLE_SECONDS = 0.2; entries.main()"
     )
     monkeypatch.setattr(entries, "_COMMAND", (sys.executable, "-c", short))
-    load(index, documents[:200])
+    load(index, states[:200])
     index.flush()
     process = worker(index)._process
     assert process is not None
     assert process.wait(30) == 0
-    load(index, documents[200:], 201)
+    load(index, states[200:], 201)
     index.flush()
-    assert all(index.has_document(document) for document in documents)
+    assert are_indexed(index, states)
 
 
 def test_the_process_prints_nothing() -> None:
@@ -213,7 +237,7 @@ def test_the_process_ends_with_a_service_that_is_killed() -> None:
     program = """
 import sys, time
 from explorer.metadata import Urn, load_registry
-from explorer.server.search.document import build_document
+from explorer.server.search.document import EntityState, StoredValues
 from explorer.server.search.entries import EntryWorker
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.terms import Terms
@@ -221,7 +245,8 @@ registry = load_registry()
 vocabulary = Vocabulary(registry)
 worker = EntryWorker(Terms(vocabulary), vocabulary)
 worker._off_until = 0.0
-made = worker.make([build_document(registry, Urn.dataset("hive", "a", "PROD"), {})])
+urn = str(Urn.dataset("hive", "a", "PROD"))
+made = worker.make([EntityState(urn, StoredValues(urn, [("status", b"{}")]), {})])
 print(worker._process.pid, len(made), flush=True)
 time.sleep(600)
 """
@@ -240,9 +265,9 @@ time.sleep(600)
 
 
 def test_an_interrupt_at_the_terminal_does_not_reach_the_process(
-    index: SearchIndex, documents: list[Document]
+    index: SearchIndex, states: list[EntityState]
 ) -> None:
-    load(index, documents[:200])
+    load(index, states[:200])
     index.flush()
     process = worker(index)._process
     assert process is not None
