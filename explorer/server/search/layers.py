@@ -332,6 +332,11 @@ class MemoryIndex:
         self.documents[urn] = document
         self._missing[urn] = entry if len(self._missing) < _MOST_MISSING else None
 
+    def fill(self, urn: str, document: Indexed | None, entry: tantivy.Document | None) -> None:
+        """Note the entry that was made of a document, unless that was added or replaced since."""
+        if urn in self._missing and self.documents[urn] is document:
+            self.put(urn, document, entry)
+
     def take(self) -> dict[str, tantivy.Document | None]:
         """Return the entries put since the last call, to be passed to `add`."""
         if self._has_failed:
@@ -407,7 +412,7 @@ _BULK_AFTER = 500
 _MOST_QUEUED = 400
 _CHUNK = 100
 _CHUNK_SECONDS = 0.2
-_FEW_ENTRIES = 10
+_FEW_ENTRIES = 2
 _numbers = count(1)
 
 
@@ -472,30 +477,39 @@ class Layers:
         self._snapshot: IndexSnapshot | None = None
         self._changes = 0
         self._viewed_at = -math.inf
-        # The changes to be written, and those written since the last commit, each with the offsets
-        # of the change log in between.
+        # The changes whose entries are to be made, those to be written, and those written since the
+        # last commit, each with the offsets of the change log in between.
         self._queued: deque[_Step] = deque()
+        self._made: list[_Step] = []
         self._written: list[_Step] = []
+        self._failures = 0
         self._written_offset = self._base.offset
         self._waiting_since: float | None = None
         self._changed_at = 0.0
         self._retry_at = 0.0
         self._is_failing = False
         self._is_closing = False
-        # How many changes came without a pause, and whether the drainer is to write those queued.
+        # How many changes came without a pause, and whether the maker is to make their entries.
         self._streak = 0
         self._is_deferred = False
         self._worker = EntryWorker(self._base.terms, vocabulary)
-        # `_lock` is held for moments only. `_writing` is held while the writer of the index on disk
-        # is used, and `_viewing` while the in-memory indexes are, both also during commits.
+        # `_lock` is held for moments only, `_making` while entries are made. `_writing` is held
+        # while the writer of the index on disk is used, and `_viewing` while the in-memory indexes
+        # are, both also during commits.
         self._lock = threading.Lock()
+        self._making = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._writing = threading.Lock()
         self._viewing = threading.Lock()
-        self._drainer = threading.Thread(
-            target=self._drain_when_due, name="search-drainer", daemon=True
-        )
-        self._drainer.start()
+        self._threads = [
+            threading.Thread(target=work, name=name, daemon=True)
+            for name, work in (
+                ("search-drainer", self._drain_when_due),
+                ("search-maker", self._make_when_due),
+            )
+        ]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def committed_offset(self) -> int:
@@ -540,14 +554,16 @@ class Layers:
         with self._viewing:
             with self._lock:
                 self._viewed_at = time.monotonic()
-                is_late = self._missing > _MOST_MISSING
+                is_late = sum(memory.missing for memory in self._memories) > _MOST_MISSING
             if is_late:
                 self._catch_up()
+            else:
+                self._make_queued()
             with self._lock:
                 if self._snapshot is not None:
                     return self._snapshot
                 changes, disk = self._changes, self._disk
-                memories = [index for index in (self._pending, self._draining) if index is not None]
+                memories = self._memories
                 hidden = [tuple(memory.replacing) for memory in memories]
                 batches = [memory.take() for memory in memories]
             parts: list[IndexPart] = []
@@ -563,10 +579,9 @@ class Layers:
             return snapshot
 
     @property
-    def _missing(self) -> int:
-        """The number of documents that no index in memory has yet. `_lock` is held."""
-        memories = filter(None, (self._pending, self._draining))
-        return sum(memory.missing for memory in memories)
+    def _memories(self) -> list[MemoryIndex]:
+        """The indexes in memory, the newer one first. `_lock` is held."""
+        return [memory for memory in (self._pending, self._draining) if memory is not None]
 
     def _catch_up(self) -> None:
         """Write to disk the documents that a bulk load added while nobody searched.
@@ -593,7 +608,7 @@ class Layers:
 
     def _read_documents(self, urn: str) -> list[Document]:
         with self._lock:
-            for memory in filter(None, (self._pending, self._draining)):
+            for memory in self._memories:
                 if urn in memory.documents:
                     pending = memory.documents[urn]
                     return [] if pending is None else [pending.build(self._vocabulary.registry)]
@@ -606,7 +621,7 @@ class Layers:
         """Iterate over the URNs of the documents on disk and in memory."""
         with self._lock:
             changed: dict[str, Indexed | None] = {}
-            for memory in filter(None, (self._draining, self._pending)):
+            for memory in reversed(self._memories):
                 changed |= memory.documents
             searcher = self._disk
         yield from (urn for urn, document in changed.items() if document is not None)
@@ -628,7 +643,8 @@ class Layers:
                     self._draining = self._pending
                     self._pending = MemoryIndex(self._base.terms, self._vocabulary)
             try:
-                self._write_queued()
+                self._make_queued()
+                self._write_made()
                 if self._written or self._written_offset > self._base.offset:
                     self._base.commit(self._written_offset)
             except BaseException:
@@ -644,13 +660,15 @@ class Layers:
                 self._is_failing = False
                 self._note_change()
                 self._waiting_since = time.monotonic() if len(self._pending) else None
+            self._write_or_requeue()
 
     def close(self) -> None:
         """Stop the drainer and release the directory. Pending changes are not committed."""
         with self._changed:
             self._is_closing = True
             self._changed.notify_all()
-        self._drainer.join()
+        for thread in self._threads:
+            thread.join()
         with self._writing:
             self._worker.close()
             self._base.close()
@@ -660,21 +678,17 @@ class Layers:
         return _Change(document.urn, None if entry is None else document, entry)
 
     def _is_bulk(self, count: int) -> bool:
-        """Count changes that are about to be applied; return whether they are of a bulk load during
-        which nobody searches."""
+        """Count changes that are about to be applied; return whether they are of a bulk load."""
         with self._lock:
             now = time.monotonic()
             if now - self._changed_at > _PAUSE_SECONDS:
                 self._streak = 0
             self._streak += count
-            is_searched = now - self._viewed_at < _SEARCHED_SECONDS
-            if self._streak <= _BULK_AFTER or is_searched or now < self._retry_at:
-                return False
-            return self._worker.is_useful
+            is_bulk = self._streak > _BULK_AFTER and now >= self._retry_at
+        return is_bulk and self._worker.is_useful
 
     def _defer(self, changes: list[_Change]) -> None:
-        """Queue changes whose entries the drainer has made; wait, 5 seconds at most, while too many
-        are queued."""
+        """Queue changes for the maker; wait, 5 seconds at most, while too many are queued."""
         with self._changed:
             self._add_queued(changes)
             self._is_deferred = True
@@ -692,9 +706,15 @@ class Layers:
             if offset is not None:
                 self._queued.append(offset)
             if self._is_deferred:
-                # Behind those that the drainer writes.
+                # Behind those of the maker.
                 return
-        if time.monotonic() - self._viewed_at < _SEARCHED_SECONDS:
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Add what is queued to the index in memory, if there are searches, and write it, unless a
+        commit is running."""
+        self._make_queued()
+        if self._is_searched:
             self._prepare()
         # The thread that applies changes also writes them, unless a commit is running: if another
         # thread wrote them, both would wait for the interpreter lock at every entry.
@@ -703,6 +723,10 @@ class Layers:
                 self._write_or_requeue()
             finally:
                 self._writing.release()
+
+    @property
+    def _is_searched(self) -> bool:
+        return time.monotonic() - self._viewed_at < _SEARCHED_SECONDS
 
     def _add_queued(self, changes: list[_Change]) -> None:
         """Add changes to those pending and to those to be written. `_lock` is held."""
@@ -716,9 +740,10 @@ class Layers:
         self._note_waiting()
 
     def _write_or_requeue(self) -> None:
-        """Write the queued changes, or queue them again if that fails. `_writing` is held."""
+        """Write the changes whose entries are made, or queue them again if that fails. `_writing`
+        is held."""
         try:
-            self._write_queued()
+            self._write_made()
         except Unusable as error:
             self._note_failure(error)
             self._requeue()
@@ -764,28 +789,48 @@ class Layers:
         finally:
             self._viewing.release()
 
-    def _write_queued(self) -> None:
-        """Pass the changes that are queued now to the writer, in order. `_writing` is held.
+    def _make_queued(self) -> None:
+        """Make the entries of the changes that are queued now, in order.
 
         Those that are queued meanwhile are left: during a load there would be no end of them.
         """
         with self._lock:
             remaining = len(self._queued)
         while remaining > 0:
-            with self._changed:
-                steps = [self._queued.popleft() for _ in range(min(remaining, _CHUNK))]
-                self._written += [
-                    step if isinstance(step, int) else _Change(step.urn, step.document)
-                    for step in steps
-                ]
-                self._is_deferred = self._is_deferred and bool(self._queued)
-                self._changed.notify_all()
+            with self._making:
+                with self._lock:
+                    steps = [*islice(self._queued, min(remaining, _CHUNK))]
+                    failures = self._failures
+                entries = self._entries(steps)
+                with self._changed:
+                    if failures != self._failures or not steps:
+                        # They were queued again, or made by another thread.
+                        return
+                    for step, entry in zip(steps, entries, strict=True):
+                        self._queued.popleft()
+                        if isinstance(step, int):
+                            self._made.append(step)
+                            continue
+                        self._made.append(step._replace(entry=entry))
+                        for memory in self._memories:
+                            memory.fill(step.urn, step.document, entry)
+                    self._is_deferred = self._is_deferred and bool(self._queued)
+                    self._changed.notify_all()
             remaining -= len(steps)
-            for step, entry in zip(steps, self._entries(steps), strict=True):
-                if isinstance(step, int):
-                    self._written_offset = max(self._written_offset, step)
-                else:
-                    self._base.put(step.urn, entry)
+
+    def _write_made(self) -> None:
+        """Pass the changes whose entries are made to the writer, in order. `_writing` is held."""
+        with self._changed:
+            steps, self._made = self._made, []
+            self._written += [
+                step if isinstance(step, int) else step._replace(entry=None) for step in steps
+            ]
+            self._changed.notify_all()
+        for step in steps:
+            if isinstance(step, int):
+                self._written_offset = max(self._written_offset, step)
+            else:
+                self._base.put(step.urn, step.entry)
 
     def _entries(self, steps: Sequence[_Step]) -> list[tantivy.Document | None]:
         """Return the entry of each step; `None` for an offset and for a URN that is removed."""
@@ -810,8 +855,10 @@ class Layers:
     def _requeue(self) -> None:
         """Queue again, after a failure, everything that was written since the last commit."""
         with self._lock:
-            self._queued.extendleft(reversed(self._written))
+            self._queued.extendleft(reversed([*self._written, *self._made]))
             self._written.clear()
+            self._made.clear()
+            self._failures += 1
             self._written_offset = self._base.offset
             self._retry_at = time.monotonic() + _RETRY_SECONDS
             self._is_deferred = False
@@ -825,9 +872,9 @@ class Layers:
             self._changed.notify_all()
 
     def _drain_when_due(self) -> None:
-        while (work := self._next_work()) is not None:
+        while self._wait_for_drain():
             try:
-                work()
+                self.drain()
             except Unusable as error:
                 self._note_failure(error)
                 self._on_failure()
@@ -835,25 +882,37 @@ class Layers:
                 _log.exception("the search index cannot be written; trying again")
                 self._on_failure()
 
-    def _next_work(self) -> Callable[[], None] | None:
-        """Wait until a drain is due or changes have to be written, and return the function for
-        that; return `None` when the index is closing."""
+    def _wait_for_drain(self) -> bool:
+        """Wait until a drain is due, and return whether it is; false when the index is closing."""
         with self._changed:
             while not self._is_closing:
                 due_in = self._due_in_seconds()
                 if due_in is not None and due_in <= 0:
-                    return self.drain
-                if self._is_deferred:
-                    chunk_in = self._changed_at + _CHUNK_SECONDS - time.monotonic()
-                    if len(self._queued) >= _CHUNK or chunk_in <= 0:
-                        return self._write_deferred
-                    due_in = chunk_in if due_in is None else min(due_in, chunk_in)
+                    return True
                 self._changed.wait(due_in)
-            return None
+            return False
 
-    def _write_deferred(self) -> None:
-        with self._writing:
-            self._write_or_requeue()
+    def _make_when_due(self) -> None:
+        while self._wait_for_changes():
+            try:
+                self._pass_on()
+            except Exception:  # noqa: BLE001 - what is queued is left to the next drain
+                _log.exception("changes could not be indexed; trying again")
+                with self._writing:
+                    self._requeue()
+
+    def _wait_for_changes(self) -> bool:
+        """Wait until entries have to be made, and return true; return false when the index is
+        closing. Waits for more while nobody searches, and while too many are to be written."""
+        with self._changed:
+            while not self._is_closing:
+                due_in = None
+                if self._is_deferred and len(self._made) < _MOST_QUEUED:
+                    due_in = self._changed_at + _CHUNK_SECONDS - time.monotonic()
+                    if len(self._queued) >= _CHUNK or due_in <= 0 or self._is_searched:
+                        return True
+                self._changed.wait(due_in)
+            return False
 
     def _due_in_seconds(self) -> float | None:
         if self._waiting_since is None:

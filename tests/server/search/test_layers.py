@@ -248,7 +248,7 @@ def test_what_comes_in_while_the_index_is_flushed_is_found_once(
 ) -> None:
     """The flush has begun, and writes what came in since along with the rest."""
     index.apply(1, [dataset("before")])
-    write = Layers._write_queued
+    write = Layers._write_made
     late = [dataset("late")]
 
     def come_in_first(layers: Layers) -> None:
@@ -258,7 +258,7 @@ def test_what_comes_in_while_the_index_is_flushed_is_found_once(
             coming.join()
         write(layers)
 
-    monkeypatch.setattr(Layers, "_write_queued", come_in_first)
+    monkeypatch.setattr(Layers, "_write_made", come_in_first)
     index.flush()
     assert names(index, "*") == ["before", "late"]
     index.flush()
