@@ -40,7 +40,6 @@ from explorer.server.store import (
     Placement,
     Reader,
     Store,
-    StoredAspect,
     Transaction,
 )
 from explorer.server.timeseries import (
@@ -58,6 +57,9 @@ _MOVED_PART = 20
 # The keys of two notes in the store: the moved containers and respelled platforms whose contents
 # are not updated yet, and the moment from which on the index counts use.
 _NOTES = ("moved", "use.from")
+# The key of the note that entities are in the folders of their `browsePathsV2`; earlier releases
+# placed them by their URNs.
+_PLACED = "placed"
 _CONTAINER = "container"
 _PLATFORM_URN = "urn:li:dataPlatform:"
 _CONTAINER_URN = "urn:li:container:"
@@ -110,6 +112,7 @@ class Projection:
         self._rebuilt_to = 0
         # The offset of the change log up to which the index has the commits of all services.
         self.followed = 0
+        self._is_new = store.log_bounds().head == 0
         self._has_left = False
         self._ending = threading.Event()
         self.on_moved: Callable[[Callable[[], None]], object] = lambda _: None
@@ -126,34 +129,21 @@ class Projection:
         changed = changes.touched | {urn for urn, _ in changes.measured}
         self._noted = (changed, set(changes.stale), changes.rewired)
         self._was_rebuilding = self._is_rebuilding
+        if self._is_new:
+            transaction.set_note(_PLACED, "yes")
         measured_urns = {urn for urn, aspect in changes.measured if self._is_searched(urn, aspect)}
         moved = self._find_moves(transaction) | changes.stale
         for urn in sorted(changes.touched):
             if urn.startswith(_PLATFORM_URN):
                 moved |= self._settle_delimiter(transaction, Urn.parse(urn))
-        use_since_millis = use_from()
         urns = sorted(changes.touched | measured_urns | moved | self._behind)
-        stored, measured = transaction.aspects(urns), transaction.measured(urns)
-        for urn in urns:
-            parsed = Urn.parse(urn)
-            values = _values(urn, stored.get(urn, ()))
-            if urn in changes.touched:
-                self._place(transaction, parsed, values)
-                if parsed.entity_type == _PROPERTY:
-                    self._defined[urn] = read_definition(parsed, values)
-            if values and parsed.entity_type in self._registry.entities:
-                self._states.append(
-                    read_state(
-                        self._registry,
-                        transaction,
-                        parsed,
-                        values,
-                        use_since_millis,
-                        urn in measured,
-                    )
-                )
-            else:
-                self._gone.add(urn)
+        values_by_urn = _read_values(transaction, urns)
+        for urn in sorted(changes.touched):
+            parsed, values = Urn.parse(urn), values_by_urn[urn]
+            self._place(transaction, parsed, values)
+            if parsed.entity_type == _PROPERTY:
+                self._defined[urn] = read_definition(parsed, values)
+        self._states, self._gone = self._read_states(transaction, values_by_urn)
 
     def follow(self, offset: int) -> None:
         """Apply the writes of other services to the index, up to an offset of the change log.
@@ -188,7 +178,7 @@ class Projection:
     def publish(self, offset: int) -> None:
         """Apply the committed changes to the index."""
         states, removed_urns = self._states, self._gone
-        self._states, self._gone = [], set()
+        self._states, self._gone, self._is_new = [], set(), False
         changed, aged, rewired = self._noted
         self._ledger.note(changed, aged, offset, rewired=rewired)
         if self._has_left:
@@ -224,8 +214,8 @@ class Projection:
         count = 0
         for chunk in self._everything():
             count += self._feed(chunk, 0)
-            self._do(partial(self._place_again, chunk))
         self._index.apply(head, ())
+        self._do(self._place_again)
         return count
 
     def rebuild(self, is_over: Callable[[], bool]) -> int:
@@ -245,7 +235,6 @@ class Projection:
             if is_over():
                 return progress.done
             progress.done += self._feed(chunk, 0)
-            self._do(partial(self._place_again, chunk))
             reason = f"the search index is being rebuilt: {progress.words()}"
             self._index.suspend(reason, progress.left_seconds)
         while len(urns := self._changes_after(head)) > _AT_ONCE:
@@ -263,6 +252,7 @@ class Projection:
             self._left.clear()
             self._is_rebuilding = False
             self._index.resume()
+        self._do(self._place_again)
         return progress.done
 
     def _define_all(self) -> None:
@@ -275,10 +265,8 @@ class Projection:
     def _define(self, urns: Sequence[str]) -> None:
         """Update the definitions of these structured properties in the vocabulary from the
         store."""
-        stored = self._store.aspects(urns)
-        for urn in urns:
-            definition = read_definition(Urn.parse(urn), _values(urn, stored.get(urn, ())))
-            self._index.vocabulary.define(urn, definition)
+        for urn, values in _read_values(self._store, urns).items():
+            self._index.vocabulary.define(urn, read_definition(Urn.parse(urn), values))
 
     def _everything(self) -> Iterator[list[str]]:
         """Yield the URNs of all stored entities, in chunks."""
@@ -307,26 +295,24 @@ class Projection:
 
         The last chunk is applied with `offset`, up to which the index then has the change log.
         """
-        counted_from = use_from()
         for start in range(0, len(urns), _AT_ONCE):
             chunk = urns[start : start + _AT_ONCE]
-            stored, measured = self._store.aspects(chunk), self._store.measured(chunk)
-            states = [
-                read_state(
-                    self._registry,
-                    self._store,
-                    urn,
-                    _values(text, aspects),
-                    counted_from,
-                    text in measured,
-                )
-                for text, aspects in stored.items()
-                if (urn := Urn.parse(text)).entity_type in self._registry.entities
-            ]
-            removed_urns = set(chunk) - {state.urn for state in states}
+            states, removed_urns = self._read_states(self._store, _read_values(self._store, chunk))
             is_last = start + _AT_ONCE >= len(urns)
             self._index.apply(offset if is_last else 0, states, removed_urns)
         return len(urns)
+
+    def _read_states(
+        self, view: Reader, values_by_urn: Mapping[str, StoredValues]
+    ) -> tuple[list[EntityState], set[str]]:
+        """Return the states of the entities that are searched, and the URNs of the others."""
+        measured, since_millis = view.measured([*values_by_urn]), use_from()
+        states = [
+            read_state(self._registry, view, urn, values, since_millis, text in measured)
+            for text, values in values_by_urn.items()
+            if values and (urn := Urn.parse(text)).entity_type in self._registry.entities
+        ]
+        return states, values_by_urn.keys() - {state.urn for state in states}
 
     def _find_moves(self, transaction: Transaction) -> set[str]:
         """Return the contents of the containers that were moved into another one. If there are too
@@ -476,7 +462,7 @@ class Projection:
             urn = Urn.parse(text)
             delimiters = respellings_by_platform.get(f"{_PLATFORM_URN}{urn.platform}", ())
             respell_path(transaction, self._registry, urn, delimiters, now_millis)
-            self._place(transaction, urn, _read_values(transaction, text))
+            self._place(transaction, urn, _read_values(transaction, [text])[text])
             transaction.changes.stale.add(text)
 
     def _has_moved(self, transaction: Transaction, urn: str) -> bool:
@@ -539,20 +525,24 @@ class Projection:
         name, places = places_of(urn, values, read_delimiter(transaction, urn.platform))
         transaction.place(str(urn), urn.entity_type, name, places)
 
-    def _place_again(self, urns: Sequence[str]) -> None:
-        """Place entities with `browsePathsV2` from a source again: earlier releases placed them by
-        their URNs."""
-        stored = self._store.aspects(urns, (BROWSE_PATHS,))
-        self._write_parts([urn for urn in urns if stored.get(urn)], self._place_stored)
+    def _place_again(self) -> None:
+        """Place entities with `browsePathsV2` again, if an earlier release has placed them."""
+        if self._store.note(_PLACED):
+            return
+        for chunk in self._everything():
+            stored = self._store.aspects(chunk, (BROWSE_PATHS,))
+            self._write_parts([urn for urn in chunk if stored.get(urn)], self._place_stored)
+        if not self._ending.is_set():
+            self._store.write(lambda transaction: transaction.set_note(_PLACED, "yes")).result()
 
     def _place_stored(self, urns: Sequence[str], transaction: Transaction) -> None:
-        for urn in urns:
-            self._place(transaction, Urn.parse(urn), _read_values(transaction, urn))
+        for urn, values in _read_values(transaction, urns).items():
+            self._place(transaction, Urn.parse(urn), values)
 
     def _settle_delimiter(self, transaction: Transaction, platform: Urn) -> set[str]:
         """If the name delimiter of a platform changed, move its datasets in the browse tree; return
         the URNs of the moved datasets. If there are many, leave them to `follow_moves`."""
-        values = _read_values(transaction, str(platform))
+        values = _read_values(transaction, [str(platform)])[str(platform)]
         declared = values.get(_PLATFORM_INFO, {}).get(_DELIMITER)
         delimiter = declared or default_delimiter(platform.name)
         former = read_delimiter(transaction, platform.name)
@@ -570,8 +560,8 @@ class Projection:
             note_respellings(transaction, respellings_by_platform)
             self._leave(transaction, (str(platform),))
             return set()
-        for urn in moved:
-            self._place(transaction, Urn.parse(urn), _read_values(transaction, urn))
+        for urn, values in _read_values(transaction, moved).items():
+            self._place(transaction, Urn.parse(urn), values)
         return set(moved)
 
 
@@ -642,12 +632,13 @@ def _mark_stale(urns: Iterable[str], transaction: Transaction) -> None:
     transaction.changes.stale.update(urns)
 
 
-def _read_values(view: Reader, urn: str) -> StoredValues:
-    return _values(urn, view.aspects([urn]).get(urn, ()))
-
-
-def _values(urn: str, aspects: Iterable[StoredAspect]) -> StoredValues:
-    return StoredValues(urn, ((aspect.name, aspect.value) for aspect in aspects))
+def _read_values(view: Reader, urns: Sequence[str]) -> dict[str, StoredValues]:
+    """Return the values of the aspects of entities, by URN."""
+    stored = view.aspects(urns)
+    return {
+        urn: StoredValues(urn, ((aspect.name, aspect.value) for aspect in stored.get(urn, ())))
+        for urn in urns
+    }
 
 
 def _separates(row: LogEntry) -> bool:

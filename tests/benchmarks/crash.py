@@ -3,7 +3,8 @@
     python -m tests.benchmarks.crash [--kills 60] [--seed 1]
 
 Prints what was acknowledged, lost and half-written, and how long a restart took. Every fourth kill
-comes while the search index is committed.
+comes while the search index is committed; before two of four the process that makes index entries
+is killed.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -25,13 +27,19 @@ def main() -> int:
     given = parser.parse_args()
     dice = random.Random(given.seed)
     with tempfile.TemporaryDirectory() as directory:
-        crash = Crash(Path(directory))
+        crash = Crash(Path(directory), loads=True)
         for at in range(given.kills):
             wait = dice.uniform(0, 1.5)
-            crash.round(crash.at_commit if at % 4 == 3 else partial(time.sleep, wait))
+            moments: tuple[Callable[[], None], ...] = (
+                partial(time.sleep, wait),
+                *[partial(crash.kill_maker, wait)] * 2,
+                crash.at_commit,
+            )
+            crash.round(moments[at % 4])
         seconds = sorted(crash.restarts_seconds)
     kinds = ("lost", "half-written", "refused", "inconsistent")
     counts = {kind: sum(one.startswith(kind) for one in crash.faults) for kind in kinds}
+    print(f"kills of the process that makes index entries: {crash.makers_killed}")
     print(f"kills {given.kills}, seed {given.seed}, acknowledged {crash.acknowledged:,}")
     print(", ".join(f"{kind} {count}" for kind, count in counts.items()))
     print(f"restart: median {median(seconds):.2f} s, longest {seconds[-1]:.2f} s")

@@ -132,6 +132,25 @@ class BatchWriter(Writer):
         self.tried = self.answered = min(numbers)
 
 
+class BulkWriter(Writer):
+    """Writes a hundred new entities at once, as a load does."""
+
+    def named(self, number: int) -> list[str]:
+        return [f"{self.urn}n{number}n{at}" for at in range(100)]
+
+    def write(self, http: httpx.Client, number: int) -> httpx.Response:
+        name = {"name": self.text(number)}
+        proposals = [proposal(urn, "tagProperties", name) for urn in self.named(number)]
+        return http.post("/aspects?action=ingestProposalBatch", json={"proposals": proposals})
+
+    def faults(self, http: httpx.Client) -> Iterator[str]:
+        for number in range(max(1, self.answered - 30), self.answered + 1):
+            body = {"input": f'"{self.text(number)}"', "entity": "tag", "start": 0, "count": 1}
+            answer = http.post("/entities?action=search", json=body)
+            if (count := answer.json()["value"]["numEntities"]) != 100:
+                yield f"lost: search finds {count} of 100 with {self.text(number)}"
+
+
 class EditWriter(Writer):
     """Edits a description through GraphQL."""
 
@@ -225,19 +244,24 @@ def writers(prefix: str) -> list[Writer]:
 
 
 class Crash:
-    """Rounds of writing, killing and looking, on one directory."""
+    """Rounds of writing, killing and looking, on one directory; with `loads`, beside a load."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, *, loads: bool = False) -> None:
         self.data_dir = data_dir
+        self._loads = loads
         self.acknowledged = 0
         self.faults: list[str] = []
         self.restarts_seconds: list[float] = []
+        self.makers_killed = 0
         self._rounds = 0
+        self._pid = 0
 
     def round(self, moment: Callable[[], None]) -> None:
         """Write until `moment` returns, kill, start again and look."""
         self._rounds += 1
         crew = writers(f"r{self._rounds}")
+        if self._loads:
+            crew.append(BulkWriter(f"r{self._rounds}bulk"))
         with running(self.data_dir) as (instance, process):
             with connect(instance) as http:
                 for one in crew:
@@ -248,6 +272,7 @@ class Crash:
             while not all(one.answered for one in crew):
                 assert not any(one.refused for one in crew), [one.refused for one in crew]
                 time.sleep(0.001)
+            self._pid = process.pid
             moment()
             os.kill(process.pid, signal.SIGKILL)
             for thread in threads:
@@ -262,6 +287,18 @@ class Crash:
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 0
         self.faults += [f"inconsistent: {finding}" for finding in check_directory(self.data_dir)]
+
+    def kill_maker(self, seconds: float) -> None:
+        """Kill the process that makes index entries, and let the service go on for a while."""
+        deadline = time.monotonic() + 60
+        tasks = Path(f"/proc/{self._pid}/task")
+        while not (pids := "".join(one.read_text() for one in tasks.glob("*/children")).split()):
+            assert time.monotonic() < deadline, "no other process ever made entries"
+            time.sleep(0.01)
+        time.sleep(seconds / 2)
+        os.kill(int(pids[0]), signal.SIGKILL)
+        self.makers_killed += 1
+        time.sleep(seconds / 2)
 
     def at_commit(self) -> None:
         """The moment in which the search index is being committed."""
@@ -296,6 +333,19 @@ def test_what_was_answered_survives_kills_at_any_moment(tmp_path: Path, kills: i
     crash.round(crash.at_commit)
     assert crash.faults == []
     assert crash.acknowledged > 10
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="the service makes all entries itself")
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs the processes of others")
+def test_what_was_answered_survives_kills_of_the_process_that_makes_index_entries(
+    tmp_path: Path,
+) -> None:
+    crash = Crash(tmp_path, loads=True)
+    for seconds in (0.0, 0.2, 1.0):
+        crash.round(partial(crash.kill_maker, seconds))
+    assert crash.faults == []
+    assert crash.makers_killed == 3
 
 
 @pytest.mark.nightly

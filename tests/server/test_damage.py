@@ -739,6 +739,8 @@ def test_what_an_earlier_release_left_in_other_folders_is_placed_anew(copy: Path
     catalog.store.write(partial(catalog.intake.apply, change=paths, now_millis=1)).result()
     former = [Placement(("prod", "hive", "shop"))]
     catalog.store.write(lambda view: view.place(str(urn), "dataset", urn.name, former)).result()
+    # An earlier release did not note it.
+    catalog.store.write(lambda view: view.set_note("placed", None)).result()
     catalog.close()
     shutil.rmtree(copy / "search")
     catalog = open_catalog(copy, load_registry())

@@ -3,21 +3,22 @@
 Python runs on one processor. `EntryWorker` makes the entries of a bulk load in another process, so
 that it uses two: that process is sent the stored aspects of entities, builds their documents, and
 answers with the values of their entries. It holds no state but the registry: it is started by the
-first bulk load, ends after 30 seconds without work, and ends with this process, because its
-standard input is closed then. If it fails, entries are made in this process.
+first bulk load, ends after 30 seconds without work, and ends with this process, whose end of their
+socket is closed then. If it fails, entries are made in this process.
 """
 
 import logging
 import math
 import os
 import pickle
+import socket
 import struct
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import IO, Any, TypeAlias
+from contextlib import suppress
+from typing import Any, TypeAlias
 
 import msgspec
 import orjson
@@ -61,6 +62,7 @@ class EntryWorker:
         self._terms = terms
         self._vocabulary = vocabulary
         self._process: subprocess.Popen[bytes] | None = None
+        self._messages: _Messages | None = None
         self._off_until = 0.0 if (os.cpu_count() or 1) > 1 else math.inf
 
     @property
@@ -82,19 +84,15 @@ class EntryWorker:
 
     def close(self) -> None:
         """End the process, if it runs."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        with process:
-            if process.stdin is not None:
-                try:
-                    process.stdin.close()
-                except OSError:
-                    _log.debug("the process that builds index entries had already exited")
+        process, messages, self._process, self._messages = self._process, self._messages, None, None
+        if messages is not None:
+            messages.close()
+        if process is not None:
             try:
                 process.wait(_STOP_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
+                process.wait()
 
     def _values_from_process(self, states: Sequence[_SentState]) -> Sequence[dict[str, Any] | None]:
         """Return the values of entries as the other process made them, `None` for one that is to be
@@ -108,7 +106,7 @@ class EntryWorker:
             # One of them has text that cannot be encoded.
             return entries
         try:
-            values = self._exchange(body)
+            values = _values.decode(self._exchange(body))
         except (OSError, EOFError, msgspec.MsgspecError) as error:
             self._off_until = time.monotonic() + _OFF_SECONDS
             _log.warning(
@@ -121,19 +119,23 @@ class EntryWorker:
             return entries
         return values if len(values) == len(states) else entries
 
-    def _exchange(self, body: bytes) -> list[dict[str, Any] | None]:
-        """Send documents and return the answer. A process that ended, as it does when it has no
-        work, is started again. Raises `OSError`, `EOFError` and `MsgspecError`."""
-        if self._process is not None:
+    def _exchange(self, body: bytes) -> bytes:
+        """Send a message and return its answer. A process that ended, as it does when it has no
+        work, is started again. Raises `OSError` and `EOFError`."""
+        if self._messages is not None:
             try:
-                return _answer(self._process, body)
+                return self._messages.ask(body)
             except (OSError, EOFError):
                 self.close()
-        # Not in the process group of a terminal: ctrl+c there is for the service alone.
-        self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
-            _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-        )
-        return _answer(self._process, pickle.dumps(self._vocabulary.registry), body)
+        here, there = socket.socketpair()
+        self._messages = _Messages(here, _ANSWER_SECONDS)
+        with there:
+            # Not in the process group of a terminal: ctrl+c there is for the service alone.
+            self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+                _COMMAND, stdin=there.fileno(), stdout=subprocess.DEVNULL, start_new_session=True
+            )
+        self._messages.send(pickle.dumps(self._vocabulary.registry))
+        return self._messages.ask(body)
 
 
 def _to_send(document: Indexed) -> _SentState | None:
@@ -143,61 +145,52 @@ def _to_send(document: Indexed) -> _SentState | None:
     return None
 
 
-def _answer(process: "subprocess.Popen[bytes]", *bodies: bytes) -> list[dict[str, Any] | None]:
-    """Send messages, of which the last is answered; return the answer."""
-    if process.stdin is None or process.stdout is None:
-        raise EOFError("it has no pipes")
-    # Ends the wait for one that does not read or answer: its pipes are closed then.
-    deadline = threading.Timer(_ANSWER_SECONDS, process.kill)
-    deadline.daemon = True
-    deadline.start()
-    try:
-        for body in bodies:
-            _send(process.stdin, body)
-        return _values.decode(_receive(process.stdout))
-    finally:
-        deadline.cancel()
+class _Messages:
+    """Messages to and from the process at the other end of a socket. All methods raise `EOFError`
+    when that has closed its end, and `OSError` when it does not send or read for too long."""
 
+    def __init__(self, end: socket.socket, most_seconds: float) -> None:
+        end.settimeout(most_seconds)
+        self._end = end
+        self._received = end.makefile("rb")
 
-def _send(target: IO[bytes], body: bytes) -> None:
-    target.write(_LENGTH.pack(len(body)))
-    target.write(body)
-    target.flush()
+    def send(self, body: bytes) -> None:
+        """Send a message."""
+        self._end.sendall(_LENGTH.pack(len(body)))
+        self._end.sendall(body)
 
+    def receive(self) -> bytes:
+        """Return the next message."""
+        (length,) = _LENGTH.unpack(self._read(_LENGTH.size))
+        return self._read(length)
 
-def _receive(source: IO[bytes]) -> bytes:
-    """Return the next message. Raises `EOFError` if there is none."""
-    head = source.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        raise EOFError("it ended")
-    (length,) = _LENGTH.unpack(head)
-    body = source.read(length)
-    if len(body) < length:
-        raise EOFError("it ended")
-    return body
+    def ask(self, body: bytes) -> bytes:
+        """Send a message and return the next one, its answer."""
+        self.send(body)
+        return self.receive()
+
+    def close(self) -> None:
+        """Close this end."""
+        self._received.close()
+        self._end.close()
+
+    def _read(self, length: int) -> bytes:
+        body = self._received.read(length)
+        if len(body) < length:
+            raise EOFError("it ended")
+        return body
 
 
 def main() -> None:
-    """Answer messages of the states of entities with the values of their entries until standard
-    input ends."""
-    source, target = sys.stdin.buffer, sys.stdout.buffer
-    # What a library prints is no answer.
-    sys.stdout = sys.stderr
-    try:
-        vocabulary = Vocabulary(pickle.loads(_receive(source)))  # noqa: S301 - sent by the parent
+    """Answer messages of the states of entities with the values of their entries until the other
+    end of standard input, a socket, is closed."""
+    with suppress(EOFError, OSError):
+        messages = _Messages(socket.socket(fileno=sys.stdin.fileno()), _IDLE_SECONDS)
+        vocabulary = Vocabulary(pickle.loads(messages.receive()))  # noqa: S301 - sent by the parent
         terms = Terms(vocabulary)
         while True:
-            idle = threading.Timer(_IDLE_SECONDS, os._exit, (0,))
-            idle.daemon = True
-            idle.start()
-            states = _states.decode(_receive(source))
-            idle.cancel()
-            _send(
-                target,
-                _encoder.encode([_make(terms, vocabulary, state) for state in states]),
-            )
-    except (EOFError, BrokenPipeError):
-        os._exit(0)
+            states = _states.decode(messages.receive())
+            messages.send(_encoder.encode([_make(terms, vocabulary, state) for state in states]))
 
 
 def _make(terms: Terms, vocabulary: Vocabulary, state: _SentState) -> dict[str, Any] | None:
