@@ -6,7 +6,7 @@ urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)  three parts, the first
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Self
 from urllib.parse import quote
@@ -33,14 +33,19 @@ class Urn:
 
     entity_type: str
     parts: tuple[str, ...]
+    _text: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        key = self.parts[0] if len(self.parts) == 1 else f"({','.join(self.parts)})"
+        object.__setattr__(self, "_text", f"{_PREFIX}{self.entity_type}:{key}")
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Urn):
             return (self.entity_type, self.parts) == (other.entity_type, other.parts)
-        return str(self) == other if isinstance(other, str) else NotImplemented
+        return self._text == other if isinstance(other, str) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(str(self))
+        return hash(self._text)
 
     @classmethod
     def parse(cls, text: "str | Urn") -> "Urn":
@@ -97,8 +102,7 @@ class Urn:
             return text
 
     def __str__(self) -> str:
-        key = self.parts[0] if len(self.parts) == 1 else f"({','.join(self.parts)})"
-        return f"{_PREFIX}{self.entity_type}:{key}"
+        return self._text
 
     @property
     def encoded(self) -> str:
