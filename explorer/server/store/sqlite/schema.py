@@ -775,13 +775,15 @@ _DICTIONARY = (
     b'y":false},{"fieldPath":"","nullable":true,"description":"","type":{"type":{"com.linkedin.sch'
     b'ema.StringType":{}}},"nativeDataType":"varchar(255)","recursive":false,"isPartOfKey":false},'
 )
+# A copy of it knows the dictionary already.
+_PRESSING = zlib.compressobj(*_WRITTEN, zdict=_DICTIONARY)
 
 
 def compress(value: bytes) -> bytes:
     """Return the stored form of a value; a schema of 15 columns shrinks from 2.3 kB to 0.5 kB."""
     if len(value) < _LEAST_BYTES:
         return value
-    pressing = zlib.compressobj(*_WRITTEN, zdict=_DICTIONARY)
+    pressing = _PRESSING.copy()
     short = _MARK + pressing.compress(value) + pressing.flush()
     return short if len(short) < len(value) else value
 
