@@ -34,7 +34,7 @@ from explorer.errors import (
 )
 from explorer.metadata.proposal import NO_RUN, Proposal
 from explorer.metadata.registry import Registry
-from explorer.metadata.structured_properties import field_name
+from explorer.metadata.structured_properties import DEFINITION, field_name
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 from explorer.query.filters import Filter
 from explorer.server.browse import FolderPage, read_folders
@@ -119,8 +119,8 @@ _CHANGES_KEPT = 10_000
 # The number of rows that one job of the writer drops.
 _TRIM_ROWS = 1_000
 _REPEAT_SECONDS = 3_600.0
-# The changes of each element of a batch, by its place in the request.
-_Elements = Mapping[str, Sequence[CheckedProposal]]
+# The changes of each element of a batch, by its position in the request.
+_Elements = Mapping[int, Sequence[CheckedProposal]]
 _DAY_MILLIS = 86_400_000
 
 
@@ -505,23 +505,24 @@ class CatalogEngine:
         if refused and all_or_none:
             raise refused[0]
         elements = {
-            f"{name}[{at}]": outcome
-            for at, outcome in sorted(
-                enumerate(checked), key=lambda each: _all_follow_definitions(each[1])
-            )
+            at: outcome
+            for at, outcome in enumerate(checked)
             if not isinstance(outcome, RequestRefusal)
         }
         batch = aspects_to_write(change for element in elements.values() for change in element)
+        if any(aspect == DEFINITION for _, aspect in batch):
+            elements = dict(sorted(elements.items(), key=_follows_definitions))
 
         def write(transaction: Transaction, parts: _Elements) -> None:
             # Look up all URNs together; the transaction caches the result.
             transaction.existing([change.text for part in parts.values() for change in part])
-            for place, changes in parts.items():
+            now_millis = _now_millis()
+            for at, changes in parts.items():
                 for change in changes:
                     try:
-                        self.intake.apply(transaction, change, _now_millis(), batch)
+                        self.intake.apply(transaction, change, now_millis, batch)
                     except CatalogError as error:
-                        raise _in_batch(place, change.text, error) from error
+                        raise _in_batch(f"{name}[{at}]", change.text, error) from error
 
         if all_or_none:
             await self.write(lambda transaction: write(transaction, elements))
@@ -855,8 +856,8 @@ def _trim(before_millis: int, through: int, transaction: Transaction) -> int:
     return transaction.trim_log(before_millis, through, _TRIM_ROWS)
 
 
-def _all_follow_definitions(changes: list[CheckedProposal] | RequestRefusal) -> bool:
-    return isinstance(changes, RequestRefusal) or all(map(may_need_definition, changes))
+def _follows_definitions(element: tuple[int, Sequence[CheckedProposal]]) -> bool:
+    return all(map(may_need_definition, element[1]))
 
 
 def _check_size(name: str, size: int, what: str) -> None:
@@ -868,13 +869,13 @@ def _check_size(name: str, size: int, what: str) -> None:
 
 
 def _cut(
-    elements: Iterable[tuple[str, Sequence[CheckedProposal]]],
-) -> Iterator[list[tuple[str, Sequence[CheckedProposal]]]]:
+    elements: Iterable[tuple[int, Sequence[CheckedProposal]]],
+) -> Iterator[list[tuple[int, Sequence[CheckedProposal]]]]:
     """Cut the elements of a batch into parts of about `_PART_CHANGES` changes."""
-    part: list[tuple[str, Sequence[CheckedProposal]]] = []
+    part: list[tuple[int, Sequence[CheckedProposal]]] = []
     size = 0
-    for place, changes in elements:
-        part.append((place, changes))
+    for at, changes in elements:
+        part.append((at, changes))
         size += len(changes)
         if size >= _PART_CHANGES:
             yield part
@@ -896,9 +897,9 @@ def _write_each(
     try:
         attempt(parts)
     except RequestRefusal:
-        for place, changes in parts.items():
+        for at, changes in parts.items():
             try:
-                attempt({place: changes})
+                attempt({at: changes})
             except RequestRefusal as refusal:
                 refused.append(refusal)
     return refused
