@@ -16,7 +16,9 @@ _WORDS: Final = re.compile(r"\w+")
 def split_path(path: str) -> tuple[str, ...]:
     """Return the folders of a path, ignoring empty parts and slashes at the ends. A slash in the
     name of a folder is written `\\/`."""
-    return tuple(folder.replace("\\/", "/") for folder in _FOLDER.findall(path))
+    if "\\/" in path:
+        return tuple(folder.replace("\\/", "/") for folder in _FOLDER.findall(path))
+    return tuple(filter(None, path.split("/")))
 
 
 def join_path(folders: Iterable[str]) -> str:

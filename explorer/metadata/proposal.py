@@ -184,7 +184,7 @@ def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> P
         for key in ("entityType", "changeType"):
             _text(wire, key)
     entity_type = wire.get("entityType", urn.entity_type)
-    if str(entity_type).lower() != urn.entity_type.lower():
+    if entity_type != urn.entity_type and str(entity_type).lower() != urn.entity_type.lower():
         raise InvalidInput(f"entityType {entity_type!r} is not the type in the URN {urn}")
     change = wire.get("changeType", "UPSERT")
     if change not in CHANGE_TYPES:
@@ -240,7 +240,7 @@ def read_system(system: Any) -> dict[str, Any] | None:
     if not isinstance(system, dict):
         raise InvalidInput("'systemMetadata' must be an object")
     for key in _SYSTEM_TEXTS:
-        if key in system and not isinstance(system[key], str | None):
+        if not isinstance(system.get(key), str | None):
             raise InvalidInput(f"'systemMetadata.{key}' must be a string")
     last_observed = system.get("lastObserved")
     if last_observed is not None and (

@@ -474,14 +474,13 @@ def _inside(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def edges_of(aspect: Aspect, value: dict[str, Any]) -> list[Edge]:
+def edges_of(aspect: Aspect, targets: Sequence[Sequence[Any]]) -> list[Edge]:
     """Return the edges that an aspect's value declares: each relationship with its target URN.
 
-    They are ordered by the registry, then by the value, without duplicates. Values that are not
-    URNs are skipped.
+    `targets` are those that `Aspect.read_targets` read from the value. The edges are ordered by the
+    registry, then by the value, without duplicates. Values that are not URNs are skipped.
     """
     edges: dict[tuple[str, str], Edge] = {}
-    targets = aspect.read_targets(value)
     for relationship, targets_of_one in zip(aspect.relationships, targets, strict=True):
         for target in targets_of_one:
             if isinstance(target, str) and target.startswith("urn:li:"):

@@ -6,7 +6,7 @@ symbols are accepted and kept, because the sender may use a newer model. Descrip
 missing, so a schema without a hash or a chart without a title is accepted.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -60,9 +60,11 @@ class Validator:
         self._registry = registry
         self._records: dict[str, _Check] = {}
 
-    def check(self, aspect_name: str, value: Any) -> None:
-        """Raise `InvalidAspect`, naming the place in the value, if the value does not fit its
-        record."""
+    def check(self, aspect_name: str, value: Any) -> Sequence[list[Any]]:
+        """Return the targets of each relationship of the aspect, as `Aspect.read_targets` does.
+
+        Raises `InvalidAspect`, naming the place in the value, if the value does not fit its record.
+        """
         aspect = self._registry.aspect(aspect_name)
         try:
             self._record(aspect.record)(value)
@@ -70,15 +72,17 @@ class Validator:
             path = "".join(reversed(misfit.path)).removeprefix(".")
             raise InvalidAspect(aspect_name, path, misfit.problem) from None
         if not aspect.relationships:
-            return
+            return ()
+        targets_by_relationship = aspect.read_targets(value)
         for relationship, targets in zip(
-            aspect.relationships, aspect.read_targets(value), strict=True
+            aspect.relationships, targets_by_relationship, strict=True
         ):
             for at, target in enumerate(targets):
                 problem = self._problem(target, relationship.to)
                 if problem:
                     place = list(places(value, relationship.path))[at]
                     raise InvalidAspect(aspect_name, place, problem)
+        return targets_by_relationship
 
     def _problem(self, target: Any, types: tuple[str, ...]) -> str:
         """Return the reason why a value is not the URN of an entity of these types, or an empty
@@ -102,6 +106,8 @@ class Validator:
             check: _Check = _anything
         elif record.symbols:
             check = _symbol
+        elif not record.fields:
+            check = _object
         else:
             check = self._fields(name, record)
         self._records[name] = check
@@ -157,12 +163,16 @@ class Validator:
             return _array(self._type(arguments[0]))
         if kind == "map":
             return _map(self._type(arguments[0]))
-        members = {name.rpartition(".")[2]: self._type(name) for name in arguments}
-        return _union(members)
+        return _union({name: self._type(name) for name in arguments})
 
 
 def _anything(value: Any) -> None:
     """Accept any value of a record that is not in the registry."""
+
+
+def _object(value: Any) -> None:
+    if not isinstance(value, dict):
+        raise _Misfit(f"expected an object, found {_kind(value)}")
 
 
 def _symbol(value: Any) -> None:
@@ -275,7 +285,9 @@ def _map(inner: _Check) -> _Check:
     return check
 
 
-def _union(members: dict[str, _Check]) -> _Check:
+def _union(checks: dict[str, _Check]) -> _Check:
+    members = {name.rpartition(".")[2]: inner for name, inner in checks.items()}
+
     def check(value: Any) -> None:
         if not isinstance(value, dict) or len(value) != 1:
             raise _Misfit(
@@ -283,7 +295,7 @@ def _union(members: dict[str, _Check]) -> _Check:
                 f"found {_kind(value)}"
             )
         ((name, part),) = value.items()
-        inner = members.get(name.rpartition(".")[2])
+        inner = checks.get(name) or members.get(name.rpartition(".")[2])
         if inner is None:
             raise _Misfit(f"expected one of {', '.join(members)}, found {name!r}")
         try:

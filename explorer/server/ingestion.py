@@ -13,6 +13,7 @@ import orjson
 from msgspec import Struct
 
 from explorer.errors import InvalidAspect, InvalidInput, InvalidUrn, NotFound, UnknownName
+from explorer.metadata.browse_paths import join_path, suggested_path
 from explorer.metadata.proposal import NO_RUN, ChangeType, Condition, Proposal, read_condition
 from explorer.metadata.registry import Aspect, Registry, edges_of, key_value
 from explorer.metadata.structured_properties import (
@@ -25,7 +26,7 @@ from explorer.metadata.structured_properties import (
 )
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 from explorer.metadata.validation import Validator
-from explorer.server.browse import browse_paths, default_delimiter
+from explorer.server.browse import default_delimiter
 from explorer.server.cache import cache_short
 from explorer.server.dialect import Dialect, dialect_of_write
 from explorer.server.failures import RequestRefusal, with_article
@@ -63,8 +64,9 @@ Batch = Collection[tuple[str, str]]
 class CheckedProposal(Struct, frozen=True):
     """A proposal that has passed all checks that do not need the store.
 
-    `text` is the URN as a string, and `declared` the aspect's definition in the registry. The value
-    of a PATCH is a `Patch`. `dialect` is that of the caller, whose rules apply.
+    `text` is the URN as a string, `declared` the aspect's definition in the registry, and `edges`
+    those that the value declares. The value of a PATCH is a `Patch`, which declares none. `dialect`
+    is that of the caller, whose rules apply.
     """
 
     urn: Urn
@@ -77,6 +79,7 @@ class CheckedProposal(Struct, frozen=True):
     system: Mapping[str, Any] | None
     condition: Condition | None = None
     dialect: Dialect = "plain"
+    edges: tuple[StoredEdge, ...] = ()
 
     def write(
         self, aspect: str, value: Any, edges: tuple[StoredEdge, ...], now_millis: int
@@ -182,6 +185,7 @@ class Intake:
         dialect = dialect_of_write(proposal.system, dialect)
         key = self._key(urn) if proposal.change == "DELETE" else self._key_to_write(urn)
         declared = self._declared(urn.entity_type, name)
+        edges: tuple[StoredEdge, ...] = ()
         if declared.timeseries and proposal.change not in ("UPSERT", "DELETE"):
             raise InvalidInput(f"{name} is a timeseries aspect, which takes UPSERT and DELETE only")
         if proposal.change == "PATCH":
@@ -190,7 +194,7 @@ class Intake:
 
             value = read_patch(value)
         elif proposal.change != "DELETE":
-            self._check_value(urn, name, value, key, dialect)
+            edges = self._check_value(urn, name, value, key, dialect)
         return CheckedProposal(
             urn,
             str(urn),
@@ -202,6 +206,7 @@ class Intake:
             proposal.system,
             read_condition(proposal.headers) if proposal.headers else None,
             dialect,
+            edges,
         )
 
     def apply(
@@ -223,10 +228,11 @@ class Intake:
         """
         exists = bool(transaction.existing([change.text]))
         stored = None
-        if exists and _follows_stored(change):
-            stored = transaction.aspect(change.text, change.aspect)
-        if not self._may(change, stored, exists=exists):
-            return
+        if _follows_stored(change):
+            if exists:
+                stored = transaction.aspect(change.text, change.aspect)
+            if not self._may(change, stored, exists=exists):
+                return
         if change.kind == "DELETE":
             if change.aspect == ASSIGNMENTS and stored:
                 check_assignments(transaction, change.urn, {}, orjson.loads(stored.value))
@@ -271,6 +277,8 @@ class Intake:
         """Apply several changes as one batch: the definitions of structured properties first, then
         the others, each in order. Raises as `apply` does."""
         batch = aspects_to_write(changes)
+        # Look up all URNs together; the transaction caches the result.
+        transaction.existing([change.text for change in changes])
         for change in sorted(changes, key=may_need_definition):
             self.apply(transaction, change, now_millis, batch)
 
@@ -333,14 +341,17 @@ class Intake:
 
     def _check_value(
         self, urn: Urn, name: str, value: Any, key: Mapping[str, str], dialect: Dialect
-    ) -> None:
-        self._validator.check(name, value)
+    ) -> tuple[StoredEdge, ...]:
+        """Check the value of an aspect and return the edges that it declares; raises as `check`
+        does."""
+        targets = self._validator.check(name, value)
         _check_field_paths(name, value)
         declared = self._registry.aspect(name)
         if declared.timeseries and not -_MAX_MILLIS < value["timestampMillis"] < _MAX_MILLIS:
             raise InvalidAspect(name, "timestampMillis", "expected milliseconds since 1970")
         if dialect == "plain" and name == self._registry.entity(urn.entity_type).key:
             _check_key(name, value, key)
+        return _edges(declared, targets)
 
     def _may(self, change: CheckedProposal, stored: StoredAspect | None, *, exists: bool) -> bool:
         """Return whether a change has to be applied: false if there is nothing to do.
@@ -409,7 +420,8 @@ class Intake:
         value: Any,
         now_millis: int,
     ) -> None:
-        write = change.write(aspect, value, self.edges(aspect, value), now_millis)
+        edges = change.edges if value is change.value else self.edges(aspect, value)
+        write = change.write(aspect, value, edges, now_millis)
         # An entry takes two bytes or more.
         if len(write.value) > 2 * LARGEST_ASPECT:
             self._check_size(transaction, write, value)
@@ -514,15 +526,18 @@ _FULL_TABLE = "FULL_TABLE_SNAPSHOT"
 def edges_to_store(registry: Registry, aspect: str, value: Any) -> tuple[StoredEdge, ...]:
     """Return the edges that the value of an aspect declares."""
     declared = registry.aspect(aspect)
-    if not declared.relationships:
-        return ()
+    return _edges(declared, declared.read_targets(value)) if declared.relationships else ()
+
+
+def _edges(declared: Aspect, targets: Sequence[Sequence[Any]]) -> tuple[StoredEdge, ...]:
+    """Return the edges to the targets of each relationship of an aspect."""
     return tuple(
         StoredEdge(
             relationship.name,
             target,
             (2 if relationship.source_is_upstream else 1) if relationship.lineage else 0,
         )
-        for relationship, target in edges_of(declared, value)
+        for relationship, target in edges_of(declared, targets)
     )
 
 
@@ -704,7 +719,7 @@ def respell_path(
 
 
 def _path(urn: Urn, delimiter: str) -> str:
-    return next(iter(browse_paths(urn, {}, delimiter)), "")
+    return join_path(suggested_path(urn, delimiter))
 
 
 def _delimiter(transaction: Transaction, platform: str | None) -> str:

@@ -436,7 +436,9 @@ def test_edges_are_read_off_the_value_once_each(registry: Any) -> None:
             {"owner": "urn:li:corpGroup:g", "type": "PRODUCER"},
         ]
     }
-    found = [(edge.name, urn) for edge, urn in edges_of(registry.aspect("ownership"), value)]
+    ownership = registry.aspect("ownership")
+    edges = edges_of(ownership, ownership.read_targets(value))
+    found = [(edge.name, urn) for edge, urn in edges]
     assert found == [("OwnedBy", "urn:li:corpuser:a"), ("OwnedBy", "urn:li:corpGroup:g")]
 
 

@@ -15,7 +15,8 @@ def graph(latest: dict[str, dict[str, Any]], registry: Registry) -> nx.DiGraph:
     graph = nx.DiGraph()
     for urn, aspects in latest.items():
         for name, value in aspects.items():
-            for relationship, target in edges_of(registry.aspect(name), value):
+            aspect = registry.aspect(name)
+            for relationship, target in edges_of(aspect, aspect.read_targets(value)):
                 if relationship.lineage and not target.startswith("urn:li:schemaField"):
                     # Only what a job produces lies downstream of the one that says so.
                     if relationship.name == "Produces":

@@ -125,7 +125,8 @@ def test_everything_referred_to_is_there_but_the_one_ghost(
     }
     missing = set()
     for proposal in proposals:
-        for _, target in edges_of(registry.aspect(proposal.aspect), proposal.value):
+        aspect = registry.aspect(proposal.aspect)
+        for _, target in edges_of(aspect, aspect.read_targets(proposal.value)):
             if target.startswith("urn:li:schemaField:"):
                 parent, path = Urn.parse(target).parts
                 if path not in columns.get(parent, ()):
