@@ -206,9 +206,10 @@ class Writer:
     """The thread that owns the writing connection.
 
     The jobs of a group run in the order in which they were queued, each in its own savepoint, so
-    that a job that fails does not undo the others. If nothing can be written at present, because
-    the database does not answer or a table is locked, the group and all waiting jobs fail with that
-    error, so that no caller waits for the engine more than once.
+    that a job that fails does not undo the others; a job that is alone in its group needs none. If
+    nothing can be written at present, because the database does not answer or a table is locked,
+    the group and all waiting jobs fail with that error, so that no caller waits for the engine more
+    than once.
 
     `has_died` is true once an unexpected error ended the thread. Every waiting caller has then got
     an error, and nothing can be written until the process is restarted.
@@ -344,10 +345,12 @@ class Writer:
         connection = self._connection
         transaction = connection.begin()
         changes = TransactionChanges()
+        is_alone = len(group) == 1
         for queued in group:
             queued.error = None
             transaction.changes = TransactionChanges()
-            connection.mark()
+            if not is_alone:
+                connection.mark()
             try:
                 queued.result = queued.job(transaction)
                 transaction.finish()
@@ -356,11 +359,15 @@ class Writer:
                 queued.error = connection.as_fault(error)
                 if connection.is_lost or connection.fails_all(error):
                     raise _Lost from error
+                if is_alone:
+                    connection.roll_back()
+                    return
                 connection.undo()
                 transaction.forget()
             else:
                 changes.add(transaction.changes)
-            connection.keep()
+            if not is_alone:
+                connection.keep()
         transaction.changes = changes
         if changes and self.observer is not None:
             self.observer.prepare(transaction)

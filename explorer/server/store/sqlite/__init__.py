@@ -134,6 +134,8 @@ class _WritingConnection:
     """See `sql.WritingConnection`."""
 
     def __init__(self, connection: sqlite3.Connection, damage: Damage, faults: _Faults) -> None:
+        # What a savepoint may have to restore is kept in memory instead of a file.
+        connection.execute("PRAGMA temp_store = MEMORY")
         self._connection = connection
         self._damage = damage
         self._faults = faults

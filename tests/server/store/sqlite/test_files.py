@@ -5,6 +5,7 @@ import os
 import sqlite3
 import stat
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ import pytest
 from explorer.errors import StorageFault, Unusable
 from explorer.metadata.registry import load_registry
 from explorer.server.data_directory import open_catalog
+from explorer.server.store import Transaction
 from explorer.server.store.sqlite import SqliteStore
 from explorer.server.store.sqlite.schema import open_file
+from tests.server.store.examples import dataset, write
 
 
 def rewrite(path: Path, *statements: str) -> None:
@@ -28,6 +31,22 @@ def test_a_file_is_durable_by_its_settings(tmp_path: Path) -> None:
             file.execute(f"PRAGMA {name}").fetchone() for name in ("journal_mode", "synchronous")
         )
     assert (mode, level) == ("wal", 2)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are not listed")
+def test_what_a_part_of_a_job_may_have_to_undo_is_kept_in_memory(tmp_path: Path) -> None:
+    urns = [dataset(f"table_{number}") for number in range(400)]
+
+    def put_all(step: int, tx: Transaction) -> list[str]:
+        for urn in urns:
+            tx.put(write(urn, step))
+        open_files = Path("/proc/self/fd").iterdir()
+        return [str(file.readlink()) for file in open_files if file.is_symlink()]
+
+    with closing(SqliteStore(tmp_path / "catalog.db")) as store:
+        store.write(partial(put_all, 1)).result()
+        open_files = store.write(lambda tx: tx.attempt(partial(put_all, 2))).result()
+    assert not [name for name in open_files if "etilqs" in name]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such rights")
