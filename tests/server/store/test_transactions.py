@@ -156,6 +156,34 @@ def test_a_job_reads_aspects_as_they_are_now_whoever_read_them_before(store: Sto
     assert do(store, lambda tx: read(tx, INFO, KEY)) == [(one, 1)]
 
 
+def test_one_aspect_that_was_read_before_is_read_as_it_is_now(store: Store) -> None:
+    urn = tag("one")
+
+    def read(tx: Transaction) -> StoredAspect | None:
+        return tx.aspect(urn, INFO)
+
+    changes: list[Job[object]] = [
+        lambda tx: tx.put(write(urn, 1, KEY)),
+        lambda tx: tx.put(write(urn, 1)),
+        lambda tx: tx.put(write(urn, 2)),
+        lambda tx: tx.put(write(urn, 2, run="again")),
+        lambda tx: tx.remove_version(urn, INFO, 0, (), *STAMP),
+        lambda tx: tx.remove_aspect(urn, INFO, *STAMP),
+        lambda tx: tx.put(write(urn, 3)),
+        lambda tx: tx.remove_entity(urn, KEY, *STAMP),
+        lambda tx: tx.put(write(urn, 4)),
+    ]
+    for change in changes:
+
+        def change_and_read(tx: Transaction, change: Job[object] = change) -> StoredAspect | None:
+            read(tx)
+            change(tx)
+            return read(tx)
+
+        within = do(store, change_and_read)
+        assert within == do(store, read) == store.aspect(urn, INFO)
+
+
 def _read(urn: str, names: list[str] | None, tx: Transaction) -> list[StoredAspect]:
     return tx.aspects([urn], names).get(urn, [])
 

@@ -39,6 +39,7 @@ _AT_ONCE = 500
 # A URN takes about 300 bytes.
 _MOST_URNS = 50_000
 _MOST_READ = 1_000
+_LARGEST_READ = 4_096
 _MOST_FOLDERS = 10_000
 
 _URNS = """
@@ -83,10 +84,13 @@ class WriterCache:
         self.urns: dict[str, tuple[int, bool, bool]] = {}
         self.runs: dict[str, int] = {}
         self.notes: dict[str, str | None] = {}
+        # Latest aspects by entity and name, `None` for one that does not exist. A load reads those
+        # of the same platforms and containers for each of its datasets.
+        self.aspects: dict[int, dict[str, StoredAspect | None]] = {}
         self.folders = FolderCache()
 
     def clear(self) -> None:
-        for entries in (self.urns, self.runs, self.notes):
+        for entries in (self.urns, self.runs, self.notes, self.aspects):
             entries.clear()
         self.folders.clear()
 
@@ -181,11 +185,19 @@ class SqlTransaction(SqlSnapshot):
         new = self._new.get(entity)
         if new is not None:
             return new.aspects.get(name)
+        aspects = self._cache.aspects.get(entity, {})
+        if name in aspects:
+            return aspects[name]
         if (entity, name) in self._gathered:
             self._write_rows()
         # The rows of others may stay in their buffers.
         row = self._run(LATEST_OF_ONE, (urn, name)).fetchone()
-        return StoredAspect(*row) if row else None
+        stored = StoredAspect(*row) if row else None
+        if stored is None or len(stored.value) + len(stored.system) <= _LARGEST_READ:
+            if len(self._cache.aspects) >= _MOST_READ:
+                self._cache.aspects.clear()
+            self._cache.aspects.setdefault(entity, {})[name] = stored
+        return stored
 
     def aspects(
         self, urns: Sequence[str], names: Collection[str] | None = None
@@ -301,6 +313,7 @@ class SqlTransaction(SqlSnapshot):
         old_system, latest_system = stamp[2], seen_system or stamp[2]
         if same_value(value, write.value):
             self._seen_rows.append((update_observation(latest_system, write.system), row))
+            self._cache.aspects.pop(entity, None)
             self._gathered.add((entity, write.aspect))
             return False
         # Conditions refer to the time of the value that a client read, and the clock may be set
@@ -351,7 +364,7 @@ class SqlTransaction(SqlSnapshot):
         system = set_version(write.system, last_version + 1)
         run = self._run_id(write.run)
         stamp = (write.time_millis, write.actor, system)
-        offset = self._next_offset()
+        offset = self._next_offset(entity)
         self._short_log_rows.append((offset, entity, write.aspect, digest(write.value)))
         packed = self._compress(write.value)
         self._gathered.add((entity, write.aspect))
@@ -841,7 +854,7 @@ class SqlTransaction(SqlSnapshot):
         self, entity: int, aspect: str, removed: StoredAspect | None, time_millis: int, actor: str
     ) -> None:
         previous = self._compress(removed.value) if removed else None
-        offset = self._next_offset()
+        offset = self._next_offset(entity)
         self._log_rows.append(
             (offset, entity, aspect, "DELETE", previous, None, None, time_millis, actor, _NO_SYSTEM)
         )
@@ -861,13 +874,15 @@ class SqlTransaction(SqlSnapshot):
         The previous value is given as `before`, the id of its row in `versions`, or as `previous`.
         `stamp` is time, actor and system metadata; `None` means that of the value's row.
         """
-        offset = self._next_offset()
+        offset = self._next_offset(entity)
         was = None if previous is None else self._compress(previous)
         row = (offset, entity, aspect, None, was, before, digest(value), *stamp)
         self._log_rows.append(row)
         return offset
 
-    def _next_offset(self) -> int:
+    def _next_offset(self, entity: int) -> int:
+        """Return the offset of a change of an entity, whose aspects are read anew from now on."""
+        self._cache.aspects.pop(entity, None)
         if self._last_offset is None:
             self._last_offset = self.log_bounds().head
         self._last_offset += 1
