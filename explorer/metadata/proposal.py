@@ -240,7 +240,8 @@ def read_system(system: Any) -> dict[str, Any] | None:
     if not isinstance(system, dict):
         raise InvalidInput("'systemMetadata' must be an object")
     for key in _SYSTEM_TEXTS:
-        if not isinstance(system.get(key), str | None):
+        text = system.get(key)
+        if text is not None and not isinstance(text, str):
             raise InvalidInput(f"'systemMetadata.{key}' must be a string")
     last_observed = system.get("lastObserved")
     if last_observed is not None and (
