@@ -39,7 +39,7 @@ from tests.server.store.examples import (
     write,
 )
 
-A, B, C = tag("a"), tag("b"), tag("c")
+A, B, C, D = tag("a"), tag("b"), tag("c"), tag("d")
 
 
 class Watcher:
@@ -119,6 +119,13 @@ def test_a_job_that_fails_undoes_itself_and_no_other(store: Store, watcher: Watc
     assert name_of(stored(store, A)) == "x"
     assert watcher.groups[-1].touched == {A, C}
     assert [row.urn for row in store.log(0, 9)] == [A, C]
+    # A group that follows soon.
+    given = together(store, fail, putting(D))
+    assert isinstance(given[0], NotFound)
+    assert given[1] is True
+    assert store.existing([A, B, C, D]) == {A, C, D}
+    assert name_of(stored(store, A)) == "x"
+    assert [row.urn for row in store.log(2, 9)] == [D]
 
 
 def test_a_job_reads_aspects_as_they_are_now_whoever_read_them_before(store: Store) -> None:

@@ -121,6 +121,8 @@ class Dialect(Struct, frozen=True):
 
 T = TypeVar("T")
 _MAX_GROUP = 256
+# A group with a job that failed runs twice. So many groups after it have savepoints from the start.
+_MARKED_GROUPS = 100
 _RESTART_SECONDS = 5.0
 _log = logging.getLogger("explorer.server")
 
@@ -202,14 +204,18 @@ class _Lost(Exception):
     """The transaction ended, which undid its jobs, or nothing can be written at present."""
 
 
+class _JobFailed(Exception):
+    """A job failed that had no savepoint."""
+
+
 class Writer:
     """The thread that owns the writing connection.
 
-    The jobs of a group run in the order in which they were queued, each in its own savepoint, so
-    that a job that fails does not undo the others; a job that is alone in its group needs none. If
-    nothing can be written at present, because the database does not answer or a table is locked,
-    the group and all waiting jobs fail with that error, so that no caller waits for the engine more
-    than once.
+    The jobs of a group run in the order in which they were queued, and their rows are written
+    together. If one of them fails, the group runs again, each job in its own savepoint, so that the
+    one does not undo the others; so do the next groups, because more jobs may fail. If nothing can
+    be written at present, because the database does not answer or a table is locked, the group and
+    all waiting jobs fail with that error, so that no caller waits for the engine more than once.
 
     `has_died` is true once an unexpected error ended the thread. Every waiting caller has then got
     an error, and nothing can be written until the process is restarted.
@@ -218,6 +224,8 @@ class Writer:
     def __init__(self, connection: WritingConnection) -> None:
         self._connection = connection
         self._group: list[_Queued] = []
+        # The number of the next groups whose jobs have savepoints.
+        self._marked_groups = 0
         self.has_died = False
         self.observer: Observer | None = None
         self._queue: SimpleQueue[_Queued | None] = SimpleQueue()
@@ -318,6 +326,12 @@ class Writer:
         try:
             connection.check()
             self._transact(group)
+        except _JobFailed:
+            connection.roll_back()
+            if len(group) > 1:
+                self._marked_groups = _MARKED_GROUPS
+                self._commit(group, attempts)
+                return
         except Exception as error:  # noqa: BLE001 - the writer must survive any job
             connection.roll_back()
             cause = error.__cause__ if isinstance(error, _Lost) else error
@@ -345,28 +359,29 @@ class Writer:
         connection = self._connection
         transaction = connection.begin()
         changes = TransactionChanges()
-        is_alone = len(group) == 1
+        has_marks = self._marked_groups > 0
+        self._marked_groups -= has_marks
         for queued in group:
             queued.error = None
             transaction.changes = TransactionChanges()
-            if not is_alone:
+            if has_marks:
                 connection.mark()
             try:
                 queued.result = queued.job(transaction)
-                transaction.finish()
+                if has_marks:
+                    transaction.finish()
             except Exception as error:
                 # The caller of this job gets the error, unless the whole transaction has ended.
                 queued.error = connection.as_fault(error)
                 if connection.is_lost or connection.fails_all(error):
                     raise _Lost from error
-                if is_alone:
-                    connection.roll_back()
-                    return
+                if not has_marks:
+                    raise _JobFailed from error
                 connection.undo()
                 transaction.forget()
             else:
                 changes.add(transaction.changes)
-            if not is_alone:
+            if has_marks:
                 connection.keep()
         transaction.changes = changes
         if changes and self.observer is not None:
