@@ -100,6 +100,23 @@ SELECT b.name, p.urn FROM below b JOIN placements p ON p.folder = b.id
 """
 
 
+def read_aspects(
+    connection: SqlConnection, urns: Sequence[str], names: Collection[str] | None
+) -> dict[str, list[StoredAspect]]:
+    """Return the latest versions of the aspects of entities; see `store.Reader.aspects`."""
+    aspects_by_urn: dict[str, list[StoredAspect]] = {}
+    name_condition = "" if names is None else f" AND a.name IN ({_marks(names)})"
+    for chunk in _chunks(urns):
+        rows = connection.execute(
+            f"SELECT u.urn, {_LATEST} FROM urns u JOIN aspects a ON a.entity = u.id "
+            f"WHERE u.urn IN ({_marks(chunk)}){name_condition}",
+            (*chunk, *(names or ())),
+        )
+        for urn, *rest in rows:
+            aspects_by_urn.setdefault(urn, []).append(StoredAspect(*rest))
+    return aspects_by_urn
+
+
 class SqlReads(ABC):
     """The read operations in SQL. See `store.Reader`."""
 
@@ -137,18 +154,8 @@ class SqlReads(ABC):
     def aspects(
         self, urns: Sequence[str], names: Collection[str] | None = None
     ) -> dict[str, list[StoredAspect]]:
-        aspects_by_urn: dict[str, list[StoredAspect]] = {}
-        name_condition = "" if names is None else f" AND a.name IN ({_marks(names)})"
         with self._reading() as connection:
-            for chunk in _chunks(urns):
-                rows = connection.execute(
-                    f"SELECT u.urn, {_LATEST} FROM urns u JOIN aspects a ON a.entity = u.id "
-                    f"WHERE u.urn IN ({_marks(chunk)}){name_condition}",
-                    (*chunk, *(names or ())),
-                )
-                for urn, *rest in rows:
-                    aspects_by_urn.setdefault(urn, []).append(StoredAspect(*rest))
-        return aspects_by_urn
+            return read_aspects(connection, urns, names)
 
     def versions(
         self, urn: str, name: str, ends: tuple[int, int], start: int, count: int

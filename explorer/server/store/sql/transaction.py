@@ -27,7 +27,7 @@ from explorer.server.store import (
     version_of,
 )
 from explorer.server.store.sql import COMPRESSED, Dialect, SqlConnection, TableLayout
-from explorer.server.store.sql.reads import LATEST_OF_ONE, SqlSnapshot
+from explorer.server.store.sql.reads import LATEST_OF_ONE, SqlSnapshot, read_aspects
 
 T = TypeVar("T")
 
@@ -217,7 +217,12 @@ class SqlTransaction(SqlSnapshot):
                 if listed:
                     aspects_by_urn[urn] = listed
         if unknown:
-            aspects_by_urn |= super().aspects(unknown, names)
+            entities = {self._id(urn) for urn in unknown}
+            if any(entity in entities for entity, _ in self._gathered):
+                self._write_rows()
+            # The rows of others may stay in their buffers.
+            with super()._reading() as connection:
+                aspects_by_urn |= read_aspects(connection, unknown, names)
         return aspects_by_urn
 
     def documents(
