@@ -520,6 +520,11 @@ def test_what_events_of_a_run_tell_adds_up(job: Job) -> None:
     linked = job.value(job.urn, "dataJobInputOutput")
     assert [one["destinationUrn"] for one in linked["inputDatasetEdges"]] == [job.source]
     assert [one["destinationUrn"] for one in linked["outputDatasetEdges"]] == [job.target]
+    _, neighbours = job.caller.catalog.store.edges([job.urn], "OUTGOING", ("Consumes", "Produces"))
+    assert [(one.relationship, one.urn) for one in neighbours] == [
+        ("Consumes", job.source),
+        ("Produces", job.target),
+    ]
     states = job.documents(job.instance, "dataProcessInstanceRunEvent")
     assert [(one["status"], one["messageId"]) for one in states] == [
         ("COMPLETE", "COMPLETE"),
