@@ -1,12 +1,10 @@
 """Caches with a limit in bytes, so that no request can make the service use much memory."""
 
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from operator import itemgetter
 from threading import Lock
 from typing import Generic, TypeVar
-
-from cachetools import LRUCache
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -26,32 +24,41 @@ class ByteCache(Generic[K, V]):
     """
 
     def __init__(self, most_bytes: int, largest: int = LARGEST_BYTES) -> None:
+        self._most_bytes = most_bytes
         self._largest = min(largest, most_bytes)
-        self._entries: LRUCache[K, tuple[V, int]] = LRUCache(most_bytes, itemgetter(1))
-        self._lock = Lock()
-
-    @property
-    def size_bytes(self) -> float:
+        # The least recently used comes first.
+        self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self.size_bytes = 0
         """The size of all entries."""
-        return self._entries.currsize
+        self._lock = Lock()
 
     def get(self, key: K) -> V | None:
         """Return the value of a key, or `None` if it is not cached."""
         with self._lock:
             entry = self._entries.get(key)
-        return None if entry is None else entry[0]
+            if entry is None:
+                return None
+            self._entries.move_to_end(key)
+        return entry[0]
 
     def put(self, key: K, value: V, size_bytes: int) -> None:
         """Cache a value, and evict the least recently used ones if there is no space."""
         with self._lock:
-            self._entries.pop(key, None)
-            if size_bytes <= self._largest:
-                self._entries[key] = (value, size_bytes)
+            _, former_bytes = self._entries.pop(key, (None, 0))
+            self.size_bytes -= former_bytes
+            if size_bytes > self._largest:
+                return
+            self._entries[key] = (value, size_bytes)
+            self.size_bytes += size_bytes
+            while self.size_bytes > self._most_bytes:
+                _, (_, evicted_bytes) = self._entries.popitem(last=False)
+                self.size_bytes -= evicted_bytes
 
     def clear(self) -> None:
         """Remove all values."""
         with self._lock:
             self._entries.clear()
+            self.size_bytes = 0
 
     def __len__(self) -> int:
         return len(self._entries)
