@@ -19,6 +19,7 @@ UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
 _PREFIX = "urn:li:"
 # NUL, line breaks, and the separator of DataHub's compound keys.
 _FORBIDDEN = re.compile("[\0\n\r\u241f]")
+_SEPARATOR = re.compile(r"[(),]")
 # Their keys are a platform, a path and an id.
 _BY_PATH = ("metric", "semanticModel")
 
@@ -164,7 +165,8 @@ def _split(key: str, start: int, text: str) -> tuple[str, ...]:
     parts: list[str] = []
     depth = 0
     begin = 1
-    for at, char in enumerate(key):
+    for match in _SEPARATOR.finditer(key):
+        at, char = match.start(), match[0]
         if char == "(":
             depth += 1
         elif char == ")":
@@ -174,7 +176,7 @@ def _split(key: str, start: int, text: str) -> tuple[str, ...]:
                     f"position {start + at + 1}: expected the end after ')', "
                     f"found {key[at + 1 :]!r} in {text!r}"
                 )
-        elif char == "," and depth == 1:
+        elif depth == 1:
             parts.append(key[begin:at])
             begin = at + 1
     if depth != 0:
