@@ -13,7 +13,7 @@ contains additions, and `merge_change` adds them to the stored value.
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import md5
@@ -21,6 +21,8 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from explorer.errors import InvalidInput, InvalidUrn
 from explorer.metadata.aspects import schema_value
@@ -63,8 +65,7 @@ _MOST_REMEMBERED: Final = 1 << 16
 _MEMORY_BYTES: Final = 32 << 20
 
 
-@dataclass(slots=True, eq=False)
-class Note:
+class Note(Struct, eq=False):
     """Remarks of the caller on a value that recurs: `checked` for the value, and `settled` for the
     change, if the change recurs too."""
 
@@ -72,8 +73,7 @@ class Note:
     settled: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class AspectChange:
+class AspectChange(Struct, frozen=True):
     """The content that an event adds to an aspect.
 
     `drops` names the custom properties to remove, each together with all properties whose names
@@ -849,12 +849,14 @@ def _fields(holder: Json, at: str, above: str = "", level: int = 0) -> Iterator[
     if level > _MOST_LEVELS:
         raise InvalidInput(f"{at}: is nested more than {_MOST_LEVELS} levels deep")
     listed = _list(holder, "fields", at)
-    places = [
-        _count(column, "ordinal_position", f"{at}.fields[{i}]") for i, column in enumerate(listed)
-    ]
     order: Sequence[int] = range(len(listed))
-    if all(place is not None for place in places):
-        order = sorted(order, key=lambda index: places[index] or 0)
+    if any("ordinal_position" in column for column in listed):
+        places = [
+            _count(column, "ordinal_position", f"{at}.fields[{i}]")
+            for i, column in enumerate(listed)
+        ]
+        if all(place is not None for place in places):
+            order = sorted(order, key=lambda index: places[index] or 0)
     for index in order:
         entry, place = listed[index], f"{at}.fields[{index}]"
         native = _text(entry, "type", place) or ""
@@ -956,8 +958,7 @@ class _Sources:
         yield AspectChange(self.dataset, "upstreamLineage", value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Input:
+class _Input(Struct, frozen=True):
     """An upstream dataset, or a column of it. `labels` are the transformations, such as
     `DIRECT:IDENTITY`, and `described` their descriptions."""
 
@@ -1050,8 +1051,7 @@ def _cache_key(kind: str, *parts: Any) -> bytes | None:
     return part if len(part) <= _MOST_REMEMBERED else None
 
 
-@dataclass(frozen=True, slots=True)
-class _DatasetChanges:
+class _DatasetChanges(Struct, frozen=True):
     """A dataset of an event with its changes; `fine` is its column-level lineage."""
 
     dataset: Urn
