@@ -39,8 +39,12 @@ _CHUNK = re.compile(r"[^\W_]+")
 _WORD_OR_GAP = re.compile(rf"[^\W_]+|{re.escape(GAP)}")
 _SYMBOLS = re.compile("([^a-z0-9]+)")
 _SYMBOLS_OF_ANY = re.compile(r"([\W_]+)")
+# Stands for a space in a run of symbols. Folded texts have no control characters.
+SPACE = "\0"
 # For ASCII text, `str.translate` is many times faster than a regular expression.
-_ONLY_RUNS = "".join(char if char.isalnum() else " " for char in map(chr, range(0x80)))
+_ASCII = "".join(map(chr, range(0x80)))
+_ONLY_RUNS = "".join(char if char.isalnum() else " " for char in _ASCII)
+_ONLY_SYMBOLS = "".join(" " if char.isalnum() else char for char in _ASCII.replace(" ", SPACE))
 _RUNS_AND_GAPS = _ONLY_RUNS[: ord(GAP)] + GAP + _ONLY_RUNS[ord(GAP) + 1 :]
 # The beginnings of the names of entity types that people do not look for first.
 _LAST_TYPES = (
@@ -109,7 +113,7 @@ def plain_letters(text: str) -> str:
 
 def split(chunk: str) -> tuple[str, ...]:
     """Return the words of one run, split where the case or the script changes."""
-    if chunk.isascii() and (chunk.islower() or chunk.isupper() or chunk.isdigit()):
+    if chunk.isascii() and (chunk[1:] == chunk[1:].lower() or chunk.isupper()):
         return (chunk.lower()[:MAX_WORD],)
     cuts = [0, *(at for at in range(1, len(chunk)) if _is_cut(chunk, at)), len(chunk)]
     return tuple(chunk[begin:end].casefold()[:MAX_WORD] for begin, end in pairwise(cuts))
@@ -234,13 +238,12 @@ def pieces(folded: str) -> tuple[str, ...]:
     return (*complete_pieces, runs[-1]) if runs[-1] else tuple(complete_pieces)
 
 
-def symbol_runs(folded: str) -> tuple[list[str], bool, bool]:
-    """Return the runs of characters of a folded text that are neither letters nor digits.
-
-    Also returns whether the text begins with the first of them, and whether it ends in the last.
-    """
-    runs = (_SYMBOLS if folded.isascii() else _SYMBOLS_OF_ANY).split(folded)
-    return runs[1::2], not runs[0], not runs[-1]
+def symbol_runs(folded: str) -> list[str]:
+    """Return the runs of characters of a folded text that are neither letters nor digits, in order
+    and with `SPACE` for each space."""
+    if folded.isascii():
+        return folded.translate(_ONLY_SYMBOLS).split()
+    return _SYMBOLS_OF_ANY.findall(folded.replace(" ", SPACE))
 
 
 _LONGEST_TERM = 512

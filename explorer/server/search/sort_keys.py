@@ -142,11 +142,11 @@ def sort_code(trait: Trait, document: Document) -> str | None:
         case "urn":
             return _code(document.urn.encode())
         case "_name":
-            return _code(_fold(document.name))
+            return _code(_key(fold(document.name)))
         case "_entityType":
-            return _code(_fold(document.entity_type))
+            return _code(_key(fold(document.entity_type)))
         case "removed":
-            return _code(_fold("true" if document.removed else "false"))
+            return _TRUE if document.removed else _FALSE
         case query_fields.USE:
             return number_code(document.usage)
     values = document.fields.get(trait.name, ())
@@ -157,7 +157,7 @@ def sort_code(trait: Trait, document: Document) -> str | None:
     if trait.nature in ("number", "date"):
         numbers = [value for value in values if isinstance(value, float)]
         return number_code(min(numbers)) if numbers else None
-    return _code(min(map(_text_of, values))) if values else None
+    return _code(_least(values)) if values else None
 
 
 def number_code(number: float) -> str:
@@ -165,18 +165,19 @@ def number_code(number: float) -> str:
     return _code(_in_order(number))
 
 
-def _text_of(value: Scalar) -> bytes:
-    if isinstance(value, bool):
-        return b"true" if value else b"false"
-    return _fold(value if isinstance(value, str) else str(value))
+def _least(values: Sequence[Scalar]) -> bytes:
+    texts = [fold(value if isinstance(value, str) else str(value)) for value in values]
+    first = min(texts)[:1]
+    # Only digits are not compared as they are written.
+    return min(_key(text) for text in texts if text[:1] == first or text[:1].isdecimal())
 
 
 def _mix(value: Scalar) -> bytes:
-    return b"0" + _in_order(value) if isinstance(value, float) else b"1" + _text_of(value)
+    return b"0" + _in_order(value) if isinstance(value, float) else b"1" + _least((value,))
 
 
-def _fold(text: str) -> bytes:
-    return natural_key(fold(text))[:_CUT].encode()
+def _key(folded: str) -> bytes:
+    return natural_key(folded)[:_CUT].encode()
 
 
 def _in_order(number: float) -> bytes:
@@ -190,4 +191,4 @@ def _code(value: bytes) -> str:
     return value.hex().translate(_TO_LETTERS) + _END
 
 
-_TRUE = _code(b"true")
+_TRUE, _FALSE = _code(b"true"), _code(b"false")

@@ -43,6 +43,7 @@ from explorer.server.search.analysis import (
     GAP,
     NAME_CUT,
     SEAM,
+    SPACE,
     AnalysedDocument,
     as_number,
     exact_urn,
@@ -299,16 +300,16 @@ def piece_line(code: str, body: str, *, prose: bool) -> str:
 
 def symbol_line(code: str, folded: str) -> str:
     """Return the runs of symbols of a value of prose as pieces, for `piece_line`; often empty."""
-    runs, begins, ends = symbol_runs(folded.replace(" ", _BLANK))
+    runs = symbol_runs(folded)
     if not runs:
         return ""
-    runs = [SEAM + run for run in runs]
-    if begins:
-        runs[0] = _BEGIN + runs[0]
-    if ends:
+    if not folded[0].isalnum():
+        runs[0] = f"{_BEGIN}{SEAM}{runs[0]}"
+    if not folded[-1].isalnum():
         runs[-1] += _END
     # Nobody searches for the space between two words.
-    return "".join(f" {code}{_CODE_END}{run}" for run in {*runs} - {SEAM + _BLANK})
+    pieces_there = (run if run[0] == _BEGIN else SEAM + run for run in {*runs} - {SPACE})
+    return "".join(f" {code}{_CODE_END}{piece}" for piece in pieces_there).replace(SPACE, _BLANK)
 
 
 class Parts:
@@ -439,7 +440,6 @@ def _places(how: How, text: str) -> list[_Place]:
 # words change: an index of another format is rebuilt.
 FORMAT = 22
 MAX_START = 3
-_STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})
 
 Kind = Literal["field", "refers", "name", "written", "other", "prefix", "folder"]
@@ -702,7 +702,7 @@ class Terms:
         earlier_words, begun, stems = {GAP}, set[str](), set[str]()
         for rank, line in enumerate(lines):
             new = {*line.split()} - earlier_words
-            starts = {word[:end] for word in new for end in _STARTS}
+            starts = _starts(new)
             if rank != self.common:
                 yield _marks(f"w{rank}", new)
                 yield _marks(f"s{rank}", starts - begun if rank == self.weak else starts)
@@ -714,6 +714,15 @@ class Terms:
             stems |= new_stems
         yield _marks(f"s{self.common}", begun)
         yield _marks("m", stems)
+
+
+def _starts(words: Iterable[str]) -> set[str]:
+    """Return the prefixes of words, up to `MAX_START` characters."""
+    starts, shorter = set[str](), words
+    for length in range(MAX_START, 0, -1):
+        shorter = {start[:length] for start in shorter}
+        starts |= shorter
+    return starts
 
 
 def _number_codes(trait: Trait, values: Iterable[Scalar]) -> list[str]:
