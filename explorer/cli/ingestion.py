@@ -3,11 +3,10 @@
 import gc
 import io
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -30,8 +29,10 @@ from explorer.sessions.loading import LoadSession, Rejection
 from explorer.views.parts import Report
 from explorer.views.text import text_line
 
-# The client splits a batch into two concurrent requests of one or two hundred changes each.
+# The client splits a batch into concurrent requests of two to four hundred changes each.
 _BATCH = 400
+# A batch grows to this size to keep the changes of one entity together.
+_MAX_BATCH = 1_000
 _YOUNG_OBJECTS = 20_000
 
 
@@ -200,6 +201,7 @@ def _standard_input() -> io.BufferedReader:
 
 
 _Advance = Callable[[int, int], None]
+_Numbered = tuple[int, Proposal | Refused]
 
 
 def _load_stream(
@@ -220,34 +222,47 @@ def _load_file(
     start_bar: "Callable[[str, int | None], _Advance]",
 ) -> None:
     """Load a file from a position on. The next batch is read while the last one is being sent."""
-    with Path(place.path).open("rb") as stream, ThreadPoolExecutor(1) as reader:
+    with Path(place.path).open("rb") as stream:
         file = MetadataFile(stream, catalog.registry, skip=place.record)
         advance = start_bar(loading.source, place.size)
-        changes = iter(file)
-        number = before = place.changes
+        # Of each batch under way the number of its last change, the place after it and its end.
+        sent: deque[tuple[int, _Place, int]] = deque()
 
-        def read() -> tuple[list[tuple[int, Proposal | Refused]], _Place, int]:
-            nonlocal number, before
-            record, batch = file.record, []
-            for change in islice(changes, _BATCH):
-                if file.record != record:
-                    record, before = file.record, number
-                number += 1
-                batch.append((number, change))
-            # The changes of the last record may continue in the next batch.
-            at = structs.replace(place, record=max(record, place.record), changes=before)
-            return batch, at, stream.tell()
+        def send_batch(batch: Sequence[_Numbered], ahead: int) -> None:
+            try:
+                catalog.wait(loading.send(batch, ahead=ahead))
+            finally:
+                while sent and sent[0][0] <= loading.state.settled:
+                    number, at, offset = sent.popleft()
+                    places.keep(at)
+                    advance(number, offset)
 
-        ahead = reader.submit(read)
-        while True:
-            batch, at, offset = ahead.result()
-            if not batch:
-                break
-            ahead = reader.submit(read)
-            catalog.wait(loading.send(batch))
-            places.keep(at)
-            advance(batch[-1][0], offset)
+        try:
+            for batch, at in _batches(file, place):
+                sent.append((batch[-1][0], at, stream.tell()))
+                send_batch(batch, ahead=1)
+        except OSError:
+            # What was read before is written.
+            send_batch((), ahead=0)
+            raise
+        send_batch((), ahead=0)
         places.keep(structs.replace(place, is_done=True))
+
+
+def _batches(file: MetadataFile, start: _Place) -> Iterator[tuple[list[_Numbered], _Place]]:
+    """Yield the changes of a file after a place, in batches with the place after each. Changes of
+    one entity that follow one another are in one batch, unless it gets too large."""
+    batch: list[_Numbered] = []
+    at = start
+    for number, change in enumerate(file, start.changes + 1):
+        if file.record != at.record:
+            at = structs.replace(start, record=file.record, changes=number - 1)
+        if len(batch) >= _BATCH and (len(batch) >= _MAX_BATCH or change.urn != batch[-1][1].urn):
+            yield batch, at
+            batch = []
+        batch.append((number, change))
+    if batch:
+        yield batch, at
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -39,7 +40,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.structured_properties import ASSIGNMENTS
 from explorer.metadata.urn import Urn
 
-MAX_BATCH = 200
+MAX_BATCH = 400
 """The maximum number of proposals in a batch."""
 MAX_BODY_BYTES = 16 * 1024 * 1024
 """The maximum size of a request's body."""
@@ -178,9 +179,15 @@ def _parse_version(wrapper: Any) -> int | None:
     return int(text) if isinstance(text, str | int) and str(text).isdecimal() else None
 
 
-_USUAL = 100
+_USUAL = 200
 # Leaves room for the braces and commas around the proposals.
 _ROOM_BYTES = MAX_BODY_BYTES - 4096
+
+
+def urns_of(proposals: Iterable[Proposal]) -> frozenset[Urn]:
+    """Return the URNs of the changed entities."""
+    # The changes of an entity usually follow one another, and a URN is slow to hash.
+    return frozenset(urn for urn, _ in groupby(proposals, attrgetter("urn")))
 
 
 @dataclass(frozen=True)
@@ -200,7 +207,16 @@ class Batch:
     @cached_property
     def urns(self) -> frozenset[Urn]:
         """The URNs of the changed entities."""
-        return frozenset(proposal.urn for proposal in self.proposals)
+        return urns_of(self.proposals)
+
+    @property
+    def halves(self) -> tuple["Batch", "Batch"]:
+        """The first and the second half of the changes."""
+        middle = len(self.proposals) // 2
+        return (
+            Batch(self.start, self.proposals[:middle], self.wires[:middle]),
+            Batch(self.start + middle, self.proposals[middle:], self.wires[middle:]),
+        )
 
     def must_follow(self, other: "Batch") -> bool:
         """Return whether this batch may only be sent after the other one is stored, because they
@@ -213,7 +229,7 @@ def cut(
 ) -> Iterator[Batch]:
     """Yield the changes in order, in batches of about `usual`.
 
-    A batch grows to up to 200 to keep the changes of one entity together, and never exceeds the
+    A batch grows to up to 400 to keep the changes of one entity together, and never exceeds the
     size of one request; a single change above that size is a batch of its own. Reads only the
     changes of the batch that it yields, and at most one more.
     """
@@ -371,6 +387,8 @@ def aspect_value(
 
 
 _AT_ONCE = 2
+# Of a refused batch with more changes, one half may be accepted as a whole.
+_FEW = 25
 # How long a load waits for a server that is restarting, and the pause between attempts.
 _RESTART_SECONDS = 15.0
 _RESTART_PAUSE_SECONDS = 0.5
@@ -431,6 +449,8 @@ class IngestionMethods(ConditionalWrites):
     """Methods that write proposals."""
 
     _in_batches = True
+    _has_answered = False
+    """Whether the server has stored a batch, so that it is waited for if it is restarted."""
 
     async def ingest(self, proposal: Proposal) -> None:
         """Write or remove one aspect. It is stored when this returns. One request.
@@ -443,9 +463,10 @@ class IngestionMethods(ConditionalWrites):
         """Write many aspects, and report those that were refused. A refused aspect does not affect
         others.
 
-        One request for each 100 to 200 aspects, two at a time if they concern different entities;
+        One request for each 200 to 400 aspects, two at a time if they concern different entities;
         the changes of one entity are stored in the order given. If the server is restarted
-        meanwhile, waits for it up to 15 seconds. A batch that is refused is sent again one by one.
+        meanwhile, waits for it up to 15 seconds. A batch that is refused is sent again in halves,
+        and below 25 aspects one by one.
         If the server failed during a batch, and so may have stored it, its patches are not sent
         again but reported as refused. The iterable is read as the batches are sent.
 
@@ -474,8 +495,7 @@ class IngestionMethods(ConditionalWrites):
                     batch.must_follow(earlier) for earlier in under_way.values()
                 ):
                     await collect()
-                loading = self._load(batch, has_answered=bool(tally.stored))
-                under_way[asyncio.create_task(loading)] = batch
+                under_way[asyncio.create_task(self._load(batch))] = batch
             while under_way:
                 await collect()
             await self._load_again(tally, proposals)
@@ -499,16 +519,17 @@ class IngestionMethods(ConditionalWrites):
                 tally.stored.append((position,))
                 tally.refused = [change for change in tally.refused if change.position != position]
 
-    async def _load(self, batch: Batch, *, has_answered: bool) -> _Loaded:
+    async def _load(self, batch: Batch) -> _Loaded:
         fault: ServerFault | None = None
         if len(batch.proposals) > 1 and self._in_batches:
             try:
-                await self._send_batch(batch, has_answered=has_answered)
+                await self._send_batch(batch)
             except ServerFault as error:
                 # The server may have failed before or after the batch was stored.
                 fault = error
             except _OF_ONE:
-                pass
+                if len(batch.proposals) > _FEW:
+                    return await self._load_halves(batch)
             except Unreachable as error:
                 unanswered = () if isinstance(error, NeverSent) else batch.positions
                 return _Loaded((), (), unanswered, error)
@@ -516,11 +537,26 @@ class IngestionMethods(ConditionalWrites):
                 return _Loaded(batch.positions)
         return await self._load_singly(batch, fault)
 
-    async def _send_batch(self, batch: Batch, *, has_answered: bool) -> None:
+    async def _load_halves(self, batch: Batch) -> _Loaded:
+        """Send a refused batch in two parts."""
+        half, other_half = batch.halves
+        loaded = await self._load(half)
+        if loaded.failure is not None:
+            return loaded
+        other = await self._load(other_half)
+        return _Loaded(
+            (*loaded.stored, *other.stored),
+            (*loaded.refused, *other.refused),
+            other.unanswered,
+            other.failure,
+            (*loaded.again, *other.again),
+        )
+
+    async def _send_batch(self, batch: Batch) -> None:
         """Send a batch. If the server answered before but now refuses connections, wait for it,
         because it may be restarting."""
         request = ingest_batch_request(batch)
-        end = time.monotonic() + _RESTART_SECONDS * has_answered
+        end = time.monotonic() + _RESTART_SECONDS * self._has_answered
         while True:
             try:
                 await self._connection.send(request)
@@ -530,6 +566,7 @@ class IngestionMethods(ConditionalWrites):
                     raise
                 await asyncio.sleep(_RESTART_PAUSE_SECONDS)
             else:
+                self._has_answered = True
                 return
 
     async def _load_singly(self, batch: Batch, fault: ServerFault | None) -> _Loaded:

@@ -1,14 +1,18 @@
 """Loading metadata from files, batch by batch, with counts of written and rejected changes; and
 removing what a run loaded."""
 
+import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from explorer.client.ingestion import LoadInterrupted
+from explorer.client.ingestion import LoadInterrupted, urns_of
 from explorer.client.records import LoadReport
+from explorer.errors import CatalogError
 from explorer.metadata.files import Refused
 from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
 from explorer.sessions.base import READ_ONLY, Session, SessionState, action
 
 if TYPE_CHECKING:
@@ -46,13 +50,28 @@ class Rejection:
 class LoadState(SessionState):
     """The numbers of changes of a source that were written so far, and that were `refused`, of
     which `refusals` holds the first 10,000. `unanswered` counts changes that were sent without a
-    response and may have been written; `resumed_at` the records that an earlier load sent."""
+    response and may have been written; `resumed_at` the records that an earlier load sent. The
+    outcome of all changes up to the number `settled` is known."""
 
     aspects: int = 0
     unanswered: int = 0
     refused: int = 0
     refusals: tuple[Rejection, ...] = ()
     resumed_at: int = 0
+    settled: int = 0
+
+
+_Batch = Sequence[tuple[int, Proposal | Refused]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """A batch that is being written. `task` returns the outcome, or the error that ended it."""
+
+    batch: _Batch
+    proposals: Sequence[Proposal]
+    urns: frozenset[Urn]
+    task: "asyncio.Task[LoadReport | CatalogError]"
 
 
 class LoadSession(Session[LoadState]):
@@ -68,6 +87,7 @@ class LoadSession(Session[LoadState]):
         self._report = report
         # Hashes instead of URNs, a million of which need 300 MB.
         self._entities: set[int] = set()
+        self._under_way: deque[_Sending] = deque()
         super().__init__(catalog, LoadState())
 
     @property
@@ -87,29 +107,24 @@ class LoadSession(Session[LoadState]):
         )
 
     @action("Load changes, and count those that are rejected")
-    async def send(self, batch: Iterable[tuple[int, Proposal | Refused]]) -> None:
-        """Write changes, each with its number in the source; one request for each one or two
-        hundred. Errors that concern all changes are raised; the state then counts the changes known
-        to be written."""
+    async def send(self, batch: _Batch, *, ahead: int = 0) -> None:
+        """Write changes, each with its number in the source; one request for each two to four
+        hundred.
+
+        Returns when at most `ahead` batches are still under way; their outcomes are counted by
+        later calls, in the order of the batches. Batches that change the same entity are written
+        one after another. Errors that concern all changes are raised; the state then counts the
+        changes known to be written.
+        """
         self.check("send")
-        proposals: list[tuple[int, Proposal]] = []
-        for number, change in batch:
-            if isinstance(change, Refused):
-                position = change.index + 1
-                self.refuse(Rejection(self.source, change.reason, "record", position, change.urn))
-            else:
-                proposals.append((number, change))
-        if not proposals:
-            return
-        try:
-            report = await self.catalog.ingest_batch([proposal for _, proposal in proposals])
-        except LoadInterrupted as interrupted:
-            self.replace(unanswered=self.state.unanswered + len(interrupted.unanswered))
-            refused = (change.position for change in interrupted.report.refused)
-            self._count(interrupted.report, proposals, (*interrupted.stored, *refused))
-            # The counts include earlier batches.
-            raise interrupted.cause from interrupted
-        self._count(report, proposals, range(len(proposals)))
+        proposals = [change for _, change in batch if isinstance(change, Proposal)]
+        urns = urns_of(proposals)
+        while not all(urns.isdisjoint(earlier.urns) for earlier in self._under_way):
+            await self._settle(len(self._under_way) - 1)
+        if batch:
+            task = self._write(proposals)
+            self._under_way.append(_Sending(batch, proposals, urns, asyncio.create_task(task)))
+        await self._settle(ahead)
 
     @action("Say what a run loaded that is still there", in_turn=False)
     async def plan_removal(self, run_id: str) -> "Rollback":
@@ -126,23 +141,58 @@ class LoadSession(Session[LoadState]):
         """Return why an action is not possible; empty if it is possible."""
         return READ_ONLY if self.catalog.read_only and name != "plan_removal" else ""
 
-    def _count(
-        self,
-        report: LoadReport,
-        proposals: Sequence[tuple[int, Proposal]],
-        settled: Iterable[int],
-    ) -> None:
-        """Count the proposals at the positions with a known outcome."""
+    async def _write(self, proposals: Sequence[Proposal]) -> "LoadReport | CatalogError":
+        try:
+            return await self.catalog.ingest_batch(proposals)
+        except CatalogError as error:
+            return error
+
+    async def _settle(self, ahead: int) -> None:
+        """Count the outcomes of all batches but the last `ahead`; after an error those of all, and
+        raise it."""
+        failure: CatalogError | None = None
+        while len(self._under_way) > (ahead if failure is None else 0):
+            sending = self._under_way.popleft()
+            for _, change in sending.batch:
+                if isinstance(change, Refused):
+                    position = change.index + 1
+                    self.refuse(
+                        Rejection(self.source, change.reason, "record", position, change.urn)
+                    )
+            try:
+                outcome = await sending.task
+            except asyncio.CancelledError:
+                for later in self._under_way:
+                    later.task.cancel()
+                self._under_way.clear()
+                raise
+            if isinstance(outcome, LoadReport):
+                self._count(outcome, sending, range(len(sending.proposals)))
+                if failure is None:
+                    self.replace(settled=sending.batch[-1][0])
+                continue
+            if isinstance(outcome, LoadInterrupted):
+                self.replace(unanswered=self.state.unanswered + len(outcome.unanswered))
+                self._count(outcome.report, sending, outcome.stored)
+                # Its sentence counts only this batch.
+                outcome = outcome.cause
+            failure = failure or outcome
+        if failure is not None:
+            raise failure
+
+    def _count(self, report: LoadReport, sending: _Sending, stored: Iterable[int]) -> None:
+        """Count the changes that were refused, and those at the positions `stored` that were
+        not."""
         reasons = {change.position: change.reason for change in report.refused}
-        rejections: list[Rejection] = []
-        for position in settled:
-            number, proposal = proposals[position]
-            urn = str(proposal.urn)
-            if position in reasons:
-                reason, aspect = reasons[position], proposal.aspect
-                rejections.append(Rejection(self.source, reason, "change", number, urn, aspect))
-            else:
-                self._entities.add(hash(urn))
+        written = (sending.proposals[at] for at in stored if at not in reasons)
+        self._entities.update(map(hash, urns_of(written)))
         self.replace(aspects=self.state.aspects + report.written_count)
-        if rejections:
-            self.refuse(*rejections)
+        if not reasons:
+            return
+        sent = [(number, each) for number, each in sending.batch if isinstance(each, Proposal)]
+        rejections = []
+        for at, reason in reasons.items():
+            number, change = sent[at]
+            urn, aspect = str(change.urn), change.aspect
+            rejections.append(Rejection(self.source, reason, "change", number, urn, aspect))
+        self.refuse(*rejections)

@@ -90,14 +90,14 @@ def test_what_had_gone_in_when_the_server_stopped_answering_is_told() -> None:
             raise TimedOut("too slow")
         return 200, b"{}"
 
-    error = interrupted(changes(500), act)
+    error = interrupted(changes(1000), act)
     assert isinstance(error, Unreachable)
     assert isinstance(error.cause, TimedOut)
     # Whatever was under way beside it arrived, and counts.
-    assert error.report.written_count == len(error.stored) in (200, 300)
-    assert error.stored[:200] == tuple(range(200))
-    assert error.unanswered == tuple(range(200, 300))
-    assert error.not_tried == 400 - error.report.written_count
+    assert error.report.written_count == len(error.stored) in (400, 600)
+    assert error.stored[:400] == tuple(range(400))
+    assert error.unanswered == tuple(range(400, 600))
+    assert error.not_tried == 800 - error.report.written_count
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.stored, again.report) == (str(error), error.stored, error.report)
 
@@ -114,9 +114,9 @@ def test_what_came_while_the_other_batch_was_lost_counts() -> None:
             await asyncio.sleep(0)
         return 200, b"{}"
 
-    error = interrupted(changes(400), act)
-    assert error.stored == tuple(range(100, 200))
-    assert (len(error.unanswered), error.not_tried) == (100, 200)
+    error = interrupted(changes(800), act)
+    assert error.stored == tuple(range(200, 400))
+    assert (len(error.unanswered), error.not_tried) == (200, 400)
 
 
 def test_what_never_left_is_not_said_to_be_unanswered() -> None:
@@ -151,8 +151,8 @@ def test_a_server_that_is_started_again_is_waited_for_and_gets_everything_once(
             return process
 
         def restarting() -> Iterator[Proposal]:
-            for at, change in enumerate(changes(1_000)):
-                if at == 500:
+            for at, change in enumerate(changes(2_000)):
+                if at == 1_000:
                     service.terminate()
                     service.wait(30)
                     away.start()
@@ -163,8 +163,8 @@ def test_a_server_that_is_started_again_is_waited_for_and_gets_everything_once(
         assert address in service.stdout.readline().decode()
         with Catalog(address) as catalog:
             report = catalog.ingest_batch(restarting())
-            assert (report.written_count, report.refused) == (1_000, ())
-            assert catalog.search("*", entity="tag").total == 1_000
+            assert (report.written_count, report.refused) == (2_000, ())
+            assert catalog.search("*", entity="tag").total == 2_000
 
 
 @pytest.mark.parametrize("change", ["UPSERT", "PATCH"])
@@ -212,8 +212,32 @@ def test_a_server_that_stays_away_is_not_waited_for_for_ever(
     wire = Scripted(act)
     with pytest.raises(LoadInterrupted) as caught:
         load(changes(500), wire)
-    assert (caught.value.report.written_count, caught.value.unanswered) == (200, ())
+    assert (caught.value.report.written_count, caught.value.unanswered) == (400, ())
     assert len(wire.sent) > 6
+
+
+def test_a_refused_change_costs_few_requests_and_is_refused_alone() -> None:
+    async def act(_: Any, held: Any) -> Any:
+        return REFUSED if any("load77" in change["entityUrn"] for change in held) else (200, b"{}")
+
+    wire = Scripted(act)
+    report = load(changes(200), wire)
+    assert report.written_count == 199
+    assert [change.position for change in report.refused] == [77]
+    assert len(wire.sent) < 40
+
+
+def test_the_server_may_go_away_while_the_half_of_a_batch_is_sent() -> None:
+    async def act(number: Any, _: Any) -> Any:
+        if number == 1:
+            return REFUSED
+        if number == 3:
+            raise Unreachable("gone")
+        return 200, b"{}"
+
+    error = interrupted(changes(200), act)
+    assert error.stored == tuple(range(100))
+    assert (error.unanswered, error.not_tried) == (tuple(range(100, 200)), 0)
 
 
 def test_one_by_one_too_it_is_known_how_far_it_came() -> None:

@@ -69,7 +69,7 @@ def test_batches_keep_the_order_and_what_belongs_together() -> None:
 
 
 def test_a_batch_never_holds_more_than_the_server_takes() -> None:
-    assert [len(batch.proposals) for batch in cut(wires({}, 450))] == [200, 200, 50]
+    assert [len(batch.proposals) for batch in cut(wires({}, 450))] == [400, 50]
     long = wires({"name": "x" * 1000}, 5)
     two = size_bytes(long[0], long[0].to_wire()) * 2
     assert [len(batch.proposals) for batch in cut(long, room_bytes=two)] == [2, 2, 1]
