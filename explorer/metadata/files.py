@@ -16,17 +16,20 @@ import io
 import json
 import zlib
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from json import JSONDecodeError
 from operator import is_not
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
+import msgspec
 import orjson
 
 from explorer.errors import CatalogError, InvalidInput
-from explorer.metadata.proposal import Proposal, read_proposal
+from explorer.metadata.proposal import Proposal, read_proposal, read_system
 from explorer.metadata.registry import Registry, read_type
 from explorer.metadata.urn import Urn
 
@@ -79,8 +82,13 @@ class MetadataFile:
                 continue
             record: Any = None
             try:
+                wire = _decode_wire(text)
+                change = None if wire is None else _read_wire(*wire, text, self._registry)
+                if change is not None:
+                    yield change
+                    continue
                 record = orjson.loads(text)
-                yield from read_record(record, self._registry, text)
+                yield from read_record(record, self._registry, b"" if wire is None else text)
             except orjson.JSONDecodeError as error:
                 yield Refused(index, _why_no_json(text, error))
             except CatalogError as error:
@@ -202,8 +210,8 @@ def _records(stream: BinaryIO, source: UntilDamage | None) -> Iterator[bytes | s
             raise InvalidInput(
                 f"damaged: {damage}" if damage else _why_no_json(first, error)
             ) from error
-        return _with_damage(_from(record, objects), source)
-    return _with_damage(_from(first, _lines(stream, source)), source)
+        return _with_damage(chain((record,), objects), source)
+    return _with_damage(chain((first,), _lines(stream, source)), source)
 
 
 def _first_line(stream: BinaryIO) -> bytes:
@@ -219,11 +227,6 @@ def _first_line(stream: BinaryIO) -> bytes:
             break
         line += more
     return line
-
-
-def _from(first: bytes | str, rest: Iterator[bytes | str]) -> Iterator[bytes | str]:
-    yield first
-    yield from rest
 
 
 def _damage(source: UntilDamage | None) -> Exception | None:
@@ -393,27 +396,142 @@ def _change(record: dict[str, Any], registry: Registry, text: bytes | str) -> Pr
         plain = _unwrapper(registry).plain(change.value, aspect.record)
         if plain is not change.value:
             return replace(change, value=plain)
-    if text and _is_wire(record, change):
-        line = text.encode() if isinstance(text, str) else text
-        object.__setattr__(change, "line", line.strip())
+    if text and record["entityType"] == change.urn.entity_type:
+        _keep_line(change, text)
     return change
 
 
-_WIRE = frozenset({"entityType", "entityUrn", "changeType", "aspectName", "aspect"})
+def _keep_line(change: Proposal, text: bytes | str) -> None:
+    line = text.encode() if isinstance(text, str) else text
+    object.__setattr__(change, "line", line.strip())
 
 
-def _is_wire(record: dict[str, Any], change: Proposal) -> bool:
-    """Return whether a record already has the form that is sent to the server, with nothing to add
-    or drop."""
-    envelope, system = record.get("aspect"), record.get("systemMetadata", {})
-    return (
-        record.keys() - {"systemMetadata"} == _WIRE
-        and record["entityType"] == change.urn.entity_type
-        and isinstance(envelope, dict)
-        and envelope.keys() == {"value", "contentType"}
-        and isinstance(system, dict)
-        and None not in system.values()
-    )
+class _Envelope(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    value: str
+    content_type: str
+
+
+class _Wire(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """A record in the form that is sent to the server, with nothing to add or drop, at least
+    outside the aspect's value."""
+
+    entity_type: str
+    entity_urn: str
+    change_type: str
+    aspect_name: str
+    aspect: _Envelope
+    system_metadata: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_WIRE = msgspec.json.Decoder(_Wire)
+_JSON = "application/json"
+_NOT_DECODED = (msgspec.MsgspecError, ValueError, RecursionError)
+
+
+def _decode_wire(text: bytes | str) -> tuple[_Wire, dict[str, Any] | None] | None:
+    """Return a record in the form that is sent to the server, and its system metadata; `None` if it
+    has another form."""
+    try:
+        wire = _WIRE.decode(text)
+        if isinstance(wire.system_metadata, msgspec.UnsetType):
+            return wire, None
+        system = orjson.loads(memoryview(wire.system_metadata))
+    except _NOT_DECODED:
+        return None
+    return (wire, system) if isinstance(system, dict) and None not in system.values() else None
+
+
+def _read_wire(
+    wire: _Wire, system: dict[str, Any] | None, text: bytes | str, registry: Registry
+) -> Proposal | None:
+    """Return the change in a record that is sent to the server as it is; `None` if its value may
+    have to be converted, or something is wrong with it, which `read_record` then tells. Takes half
+    the time of `read_record`."""
+    aspect = registry.aspects.get(wire.aspect_name)
+    envelope = wire.aspect
+    if aspect is None or wire.change_type != "UPSERT" or envelope.content_type != _JSON:
+        return None
+    decode = _wire_types(registry).decoder(aspect.record)
+    try:
+        urn = Urn.parse(wire.entity_urn)
+        if decode is None or wire.entity_type != urn.entity_type:
+            return None
+        decode(envelope.value)
+        value = orjson.loads(envelope.value)
+        change = Proposal(urn, wire.aspect_name, value, system=read_system(system))
+    except (*_NOT_DECODED, CatalogError):
+        return None
+    _keep_line(change, text)
+    return change
+
+
+_PRIMITIVES: dict[str, Any] = {
+    "boolean": bool,
+    "double": float,
+    "float": float,
+    "int": int,
+    "long": int,
+    "string": str,
+}
+
+
+class _WireTypes:
+    """The types of values in wire form, for msgspec: a value that can be decoded has no nulls, no
+    Avro wrappers and no unknown fields. Fields of recursive types and maps of records are left out,
+    so a value that has one cannot be decoded, and `_Unwrapping` decides."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._types = dict(_PRIMITIVES)
+        self._decoders: dict[str, Callable[[str], Any] | None] = {}
+
+    def decoder(self, record: str) -> Callable[[str], Any] | None:
+        """Return a function that decodes values of a record, `None` if they have no type."""
+        if record not in self._decoders:
+            wire_type = self._of(record)
+            decoder = None if wire_type is None else msgspec.json.Decoder(wire_type).decode
+            self._decoders[record] = decoder
+        return self._decoders[record]
+
+    def _of(self, expression: str) -> Any:
+        if expression not in self._types:
+            # Until its type is built, a record leaves out the fields that contain it.
+            self._types[expression] = None
+            self._types[expression] = self._build(expression)
+        return self._types[expression]
+
+    def _build(self, expression: str) -> Any:
+        kind, arguments = read_type(expression)
+        if kind == "array":
+            inner = self._of(arguments[0])
+            return None if inner is None else GenericAlias(list, inner)
+        if kind == "map":
+            return dict[str, str] if arguments == ("string",) else None
+        if kind == "union":
+            return self._struct({name: name for name in arguments})
+        record = self._registry.records.get(expression)
+        if record is None:
+            return None
+        if record.symbols:
+            return str
+        return self._struct({name: field.base for name, field in record.fields.items()})
+
+    def _struct(self, fields: Mapping[str, str]) -> Any:
+        types = {name: self._of(expression) for name, expression in fields.items()}
+        names = {f"f{at}": name for at, name in enumerate(types) if types[name] is not None}
+        return msgspec.defstruct(
+            "WireRecord",
+            [(key, types[name] | msgspec.UnsetType, msgspec.UNSET) for key, name in names.items()],
+            rename=names,
+            forbid_unknown_fields=True,
+            gc=False,
+        )
+
+
+# One per registry in use; a process uses few.
+@lru_cache(maxsize=4)
+def _wire_types(registry: Registry) -> _WireTypes:
+    return _WireTypes(registry)
 
 
 def _no_nulls(system: Any) -> dict[str, Any] | None:

@@ -396,6 +396,52 @@ def test_any_other_record_is_written_anew(registry: Any, changed: dict[str, Any]
         assert not isinstance(change, Proposal) or change.line is None
 
 
+_FIELD = {"fieldPath": "a", "nativeDataType": "int"}
+_STAMP = {"time": 1, "actor": "urn:li:corpuser:mara"}
+
+
+def _schema(**field: Any) -> tuple[str, Any]:
+    return "schemaMetadata", {"schemaName": "t", "fields": [_FIELD | field]}
+
+
+@pytest.mark.parametrize(
+    ("aspect", "value"),
+    [
+        ("datasetProperties", {"name": "größe", "customProperties": {"map": "b", "tier": "1"}}),
+        ("datasetProperties", {"customProperties": {"map": {"a": "b"}}}),
+        ("datasetProperties", {"tags": {"array": ["a"]}}),
+        ("datasetProperties", {"created": {"com.linkedin.common.TimeStamp": {"time": 1}}}),
+        ("datasetProperties", {"ofTomorrow": {"deep": None}}),
+        ("datasetProperties", {"name": 7, "tags": "none", "customProperties": []}),
+        ("datasetProperties", [{"name": None}]),
+        ("ownership", {"owners": [{"owner": "urn:li:corpuser:mara", "type": "DATAOWNER"}]}),
+        ("ownership", {"owners": [{"owner": "urn:li:corpuser:mara", "source": None}]}),
+        ("ownership", {"owners": [None]}),
+        ("ownership", {"com.linkedin.pegasus2avro.common.Ownership": {"owners": []}}),
+        ("ownership", {"owners": [], "ownerTypes": {"map": {"t": {"array": ["a"]}}}}),
+        _schema(type={"type": {"com.linkedin.schema.NumberType": {}}}),
+        _schema(type={"type": {"com.linkedin.pegasus2avro.schema.NumberType": {}}}),
+        _schema(type={"type": {"com.linkedin.schema.ArrayType": {"nestedType": {"array": []}}}}),
+        _schema(type={"com.linkedin.schema.SchemaFieldDataType": {"type": {}}}),
+        _schema(globalTags={"tags": [], "auditStamp": _STAMP | {"message": None}}),
+        ("structuredProperties", {"properties": [{"propertyUrn": "x", "values": ["bare"]}]}),
+        ("structuredProperties", {"properties": [{"values": [{"string": "a"}, {"double": 1}]}]}),
+    ],
+    ids=str,
+)
+def test_a_value_as_text_is_read_as_the_same_value_as_json_is(
+    registry: Any, aspect: str, value: Any
+) -> None:
+    """What has to be converted is sent anew, and all else as it is."""
+    text = {"value": json.dumps(value), "contentType": "application/json"}
+    as_text = json.dumps(WIRE | {"aspectName": aspect, "aspect": text}).encode()
+    as_json = json.dumps(WIRE | {"aspectName": aspect, "aspect": {"json": value}}).encode()
+    (change,), (same,) = read_file(as_text, registry), read_file(as_json, registry)
+    assert isinstance(change, Proposal)
+    assert change == same
+    assert (change.line == as_text) == (change.value == value)
+
+
 def test_paths_reach_through_arrays_maps_and_keys() -> None:
     value = {"a": [{"b": {"x": 1, "y": 2}}, {"b": None}], "c": "text"}
     assert list(reach(value, "a.*.b.*")) == [1, 2]
