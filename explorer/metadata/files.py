@@ -397,13 +397,12 @@ def _change(record: dict[str, Any], registry: Registry, text: bytes | str) -> Pr
         if plain is not change.value:
             return replace(change, value=plain)
     if text and record["entityType"] == change.urn.entity_type:
-        _keep_line(change, text)
+        object.__setattr__(change, "line", _line_of(text))
     return change
 
 
-def _keep_line(change: Proposal, text: bytes | str) -> None:
-    line = text.encode() if isinstance(text, str) else text
-    object.__setattr__(change, "line", line.strip())
+def _line_of(text: bytes | str) -> bytes:
+    return (text.encode() if isinstance(text, str) else text).strip()
 
 
 class _Envelope(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
@@ -457,12 +456,9 @@ def _read_wire(
         if decode is None or wire.entity_type != urn.entity_type:
             return None
         decode(envelope.value)
-        value = orjson.loads(envelope.value)
-        change = Proposal(urn, wire.aspect_name, value, system=read_system(system))
+        return Proposal.from_line(_line_of(text), urn, wire.aspect_name, read_system(system))
     except (*_NOT_DECODED, CatalogError):
         return None
-    _keep_line(change, text)
-    return change
 
 
 _PRIMITIVES: dict[str, Any] = {

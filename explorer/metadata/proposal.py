@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import orjson
 
@@ -135,6 +135,26 @@ class Proposal:
     line: bytes | None = field(default=None, init=False, compare=False, repr=False)
     """The JSON of the `proposal` object that `ingestProposal` takes, if the file contained exactly
     this; `None` in changed copies."""
+
+    @classmethod
+    def from_line(
+        cls, line: bytes, urn: Urn, aspect: str, system: dict[str, Any] | None
+    ) -> "Proposal":
+        """Return the UPSERT that a line holds. Its value, which is valid JSON, is decoded when it
+        is first read; a load sends the line and never reads it."""
+        change = cls(urn, aspect, system=system)
+        object.__setattr__(change, "line", line)
+        object.__delattr__(change, "value")
+        return change
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "value":
+                raise AttributeError(name=name, obj=self)
+            value = orjson.loads(orjson.loads(self.line)["aspect"]["value"])
+            object.__setattr__(self, name, value)
+            return value
 
     def from_run(self, run_id: str, observed_millis: int) -> "Proposal":
         """Return the change with a run and its time in the system metadata, or unchanged if it

@@ -3,8 +3,10 @@
 import gzip
 import io
 import json
+import pickle
 import random
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -323,7 +325,7 @@ def _within(part: Any, whole: Any) -> Any:
     return part == whole
 
 
-WIRE = {
+WIRE: dict[str, Any] = {
     "entityType": "dataset",
     "entityUrn": HIVE,
     "changeType": "UPSERT",
@@ -350,6 +352,23 @@ def test_a_line_that_is_what_the_server_takes_is_kept_as_it_is(registry: Any) ->
             assert json.loads(change.line or "") == _decoded(change.to_wire(), change.line)
             # A changed copy is another line.
             assert change.from_run("other", 5).line is None or change.system == {"runId": "r"}
+
+
+def test_a_change_that_keeps_its_line_is_copied_and_compared_as_any_other(registry: Any) -> None:
+    def read() -> Proposal:
+        (change,) = read_file(json.dumps(WIRE).encode(), registry)
+        assert isinstance(change, Proposal)
+        return change
+
+    plain = Proposal(Urn.parse(HIVE), WIRE["aspectName"], json.loads(WIRE["aspect"]["value"]))
+    assert read() == plain
+    assert repr(read()) == repr(plain)
+    assert pickle.loads(pickle.dumps(read())) == plain
+    assert replace(read(), system={"runId": "r"}).to_wire() == {
+        **plain.to_wire(),
+        "systemMetadata": {"runId": "r"},
+    }
+    assert not hasattr(read(), "values")
 
 
 def _decoded(wire: dict[str, Any], line: bytes | None) -> Any:
