@@ -351,7 +351,7 @@ class Intake:
             raise InvalidAspect(name, "timestampMillis", "expected milliseconds since 1970")
         if dialect == "plain" and name == self._registry.entity(urn.entity_type).key:
             _check_key(name, value, key)
-        return _edges(declared, targets)
+        return _edges(declared, targets) if targets else ()
 
     def _may(self, change: CheckedProposal, stored: StoredAspect | None, *, exists: bool) -> bool:
         """Return whether a change has to be applied: false if there is nothing to do.
