@@ -114,6 +114,8 @@ _PART_SECONDS = 0.015
 _PART_ITEMS = 20
 # The number of changes of a batch that take about `_PART_SECONDS`.
 _PART_CHANGES = 100
+# So many parts of a batch are queued at once, to share a commit; others are written in between.
+_PARTS_QUEUED = 2
 # The newest rows of the change log, which are kept whatever their age.
 _CHANGES_KEPT = 10_000
 # The number of rows that one job of the writer drops.
@@ -527,12 +529,14 @@ class CatalogEngine:
         if all_or_none:
             await self.write(lambda transaction: write(transaction, elements))
             return
-        jobs = [
-            self.write(partial(_write_each, write=write, parts=dict(parts)))
-            for parts in _cut(elements.items())
-        ]
-        for refusals in await asyncio.gather(*jobs):
-            refused += refusals
+        all_parts = list(_cut(elements.items()))
+        for begin in range(0, len(all_parts), _PARTS_QUEUED):
+            jobs = [
+                self.write(partial(_write_each, write=write, parts=dict(parts)))
+                for parts in all_parts[begin : begin + _PARTS_QUEUED]
+            ]
+            for refusals in await asyncio.gather(*jobs):
+                refused += refusals
         if refused:
             raise _batch_refusal(refused, len(entries))
 

@@ -136,6 +136,29 @@ def test_others_are_written_before_a_large_job_ends(
     assert asyncio.run(run()) >= 3
 
 
+def test_others_are_written_before_a_large_batch_of_which_each_element_counts_ends(
+    fresh: Callable[[], CatalogEngine],
+) -> None:
+    catalog = fresh()
+    proposals = [Proposal(dataset(number), "subTypes", {"typeNames": []}) for number in range(1000)]
+
+    async def run() -> bool:
+        with catalog.feed.follow(catalog.store.log_bounds().head) as follower:
+            batch = asyncio.ensure_future(
+                catalog.ingest_batch(
+                    "proposals", proposals, lambda proposal: [proposal], all_or_none=False
+                )
+            )
+            assert await follower.news(120)
+            await catalog.ingest(Proposal(OTHER, "tagProperties", {"name": "other"}))
+            is_over = batch.done()
+            await batch
+        return is_over
+
+    assert not asyncio.run(run())
+    assert catalog.store.count() >= len(proposals)
+
+
 def test_others_are_written_between_the_summaries_of_an_incident_of_many(
     fresh: Callable[[], CatalogEngine],
 ) -> None:
