@@ -383,7 +383,8 @@ class OpenLineageRoutes(Routes):
                 held = replace(before, event_millis=times[key])
             else:
                 continue
-            yield replace(proposal, value=values[key]), held
+            edges = self._catalog.intake.edges(proposal.aspect, values[key])
+            yield replace(proposal, value=values[key], edges=edges), held
 
     def _with_parent(
         self, view: Transaction, checked: _Checked, jobs_by_run: Mapping[str, str]
