@@ -64,9 +64,9 @@ Batch = Collection[tuple[str, str]]
 class CheckedProposal(Struct, frozen=True):
     """A proposal that has passed all checks that do not need the store.
 
-    `text` is the URN as a string, `declared` the aspect's definition in the registry, and `edges`
-    those that the value declares. The value of a PATCH is a `Patch`, which declares none. `dialect`
-    is that of the caller, whose rules apply.
+    `text` is the URN as a string, `declared` the aspect's definition in the registry, and `checked`
+    the value that was checked, with the edges that it declares. The value of a PATCH is a `Patch`,
+    which declares none. `dialect` is that of the caller, whose rules apply.
     """
 
     urn: Urn
@@ -79,7 +79,7 @@ class CheckedProposal(Struct, frozen=True):
     system: Mapping[str, Any] | None
     condition: Condition | None = None
     dialect: Dialect = "plain"
-    edges: tuple[StoredEdge, ...] = ()
+    checked: tuple[Any, tuple[StoredEdge, ...]] = (None, ())
 
     def write(
         self, aspect: str, value: Any, edges: tuple[StoredEdge, ...], now_millis: int
@@ -206,7 +206,7 @@ class Intake:
             proposal.system,
             read_condition(proposal.headers) if proposal.headers else None,
             dialect,
-            edges,
+            (value, edges),
         )
 
     def apply(
@@ -420,7 +420,9 @@ class Intake:
         value: Any,
         now_millis: int,
     ) -> None:
-        edges = change.edges if value is change.value else self.edges(aspect, value)
+        checked_value, edges = change.checked
+        if value is not checked_value:
+            edges = self.edges(aspect, value)
         write = change.write(aspect, value, edges, now_millis)
         # An entry takes two bytes or more.
         if len(write.value) > 2 * LARGEST_ASPECT:

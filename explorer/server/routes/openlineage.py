@@ -383,8 +383,7 @@ class OpenLineageRoutes(Routes):
                 held = replace(before, event_millis=times[key])
             else:
                 continue
-            edges = self._catalog.intake.edges(proposal.aspect, values[key])
-            yield replace(proposal, value=values[key], edges=edges), held
+            yield replace(proposal, value=values[key]), held
 
     def _with_parent(
         self, view: Transaction, checked: _Checked, jobs_by_run: Mapping[str, str]
