@@ -790,7 +790,8 @@ class Layers:
             self._viewing.release()
 
     def _make_queued(self) -> None:
-        """Make the entries of the changes that are queued now, in order.
+        """Make the entries of the changes that are queued now, in order; leave out changes that
+        newer ones have replaced.
 
         Those that are queued meanwhile are left: during a load there would be no end of them.
         """
@@ -799,15 +800,17 @@ class Layers:
         while remaining > 0:
             with self._making:
                 with self._lock:
-                    steps = [*islice(self._queued, min(remaining, _CHUNK))]
+                    first = [*islice(self._queued, min(remaining, _CHUNK))]
+                    steps = [step for step in first if not self._is_replaced(step)]
                     failures = self._failures
                 entries = self._entries(steps)
                 with self._changed:
-                    if failures != self._failures or not steps:
+                    if failures != self._failures or not first:
                         # They were queued again, or made by another thread.
                         return
-                    for step, entry in zip(steps, entries, strict=True):
+                    for _ in first:
                         self._queued.popleft()
+                    for step, entry in zip(steps, entries, strict=True):
                         if isinstance(step, int):
                             self._made.append(step)
                             continue
@@ -816,7 +819,14 @@ class Layers:
                             memory.fill(step.urn, step.document, entry)
                     self._is_deferred = self._is_deferred and bool(self._queued)
                     self._changed.notify_all()
-            remaining -= len(steps)
+            remaining -= len(first)
+
+    def _is_replaced(self, step: _Step) -> bool:
+        """Return whether a newer change of the same entity is queued. `_lock` is held."""
+        return not isinstance(step, int) and all(
+            memory.documents.get(step.urn, step.document) is not step.document
+            for memory in self._memories
+        )
 
     def _write_made(self) -> None:
         """Pass the changes whose entries are made to the writer, in order. `_writing` is held."""

@@ -197,6 +197,24 @@ def test_text_that_cannot_be_encoded_keeps_only_its_own_document_out(
     assert worker(index).is_useful
 
 
+def test_of_an_entity_that_changes_during_a_load_the_last_state_is_found(
+    index: SearchIndex, states: list[EntityState]
+) -> None:
+    versions = [
+        state_of("shop.changing", datasetProperties={"description": f"edition{number}"})
+        for number in range(40)
+    ]
+    mixed = [state for pair in zip(states[200:240], versions, strict=True) for state in pair]
+    load(index, [*states[:200], *mixed])
+    index.flush()
+    urn = versions[0].urn
+    assert [text for text in ("edition0", "edition38", "edition39") if found(index, text)] == [
+        "edition39"
+    ]
+    assert [*index.urns()].count(urn) == 1
+    assert are_indexed(index, states[:240])
+
+
 def test_a_stored_value_that_is_not_json_is_told_by_the_service_and_the_rest_is_found(
     index: SearchIndex, states: list[EntityState], caplog: pytest.LogCaptureFixture
 ) -> None:
