@@ -663,7 +663,7 @@ def run_source(
 ) -> RunOutcome:
     """Write the changes of a plan, the configured source, and the record of the run.
 
-    One request per one or two hundred changes. Raises `ManyRemovals`, before anything is written,
+    One request per two to four hundred changes. Raises `ManyRemovals`, before anything is written,
     if four fifths of the source's datasets disappear and `accept_removals` is not set; and a
     `CatalogError` if the catalog cannot be written, the next run then writes the missing changes.
     """
