@@ -198,6 +198,25 @@ def test_a_batch_whose_answer_was_lost_is_sent_again_only_if_it_may_be(
         assert started == 12
 
 
+def test_a_server_that_answered_an_earlier_load_is_waited_for_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ingestion, "_RESTART_PAUSE_SECONDS", 0.01)
+
+    async def act(number: Any, held: Any) -> Any:
+        if 1 < number < 5:
+            raise NeverSent("nobody there")
+        return 200, b"{}"
+
+    async def run() -> None:
+        async with AsyncCatalog(transport=Scripted(act), retry=Retry(1)) as catalog:
+            for part in (changes(10), changes(20)):
+                report = await catalog.ingest_batch(part)
+                assert report.written_count == len(part)
+
+    asyncio.run(run())
+
+
 def test_a_server_that_stays_away_is_not_waited_for_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
