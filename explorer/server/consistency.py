@@ -568,8 +568,8 @@ class _Checker:
             yield Finding("search", str(urn), "its entry in the search index is not up to date")
         self._types[urn.entity_type] += 1
         if not document.removed:
-            for name, value in analyse(self._vocabulary, document).facets:
-                self._facets.setdefault(name, Counter())[value] += 1
+            for name, counted in analyse(self._vocabulary, document).facets.items():
+                self._facets.setdefault(name, Counter()).update(counted)
 
     def _find_surplus_entries(self, index: SearchEngine) -> Iterator[Finding]:
         for urn in index.urns():

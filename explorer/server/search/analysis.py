@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain, pairwise
 from unicodedata import normalize
 
@@ -231,11 +231,17 @@ def pieces(folded: str) -> tuple[str, ...]:
     pieces are the text. So a part of a text can be found as consecutive pieces, of which the first
     and the last may be incomplete.
     """
-    runs = (_SYMBOLS if folded.isascii() else _SYMBOLS_OF_ANY).split(folded)
+    runs = runs_and_symbols(folded)
     if len(runs) == 1:
         return (folded,) if folded else ()
     complete_pieces = map(SEAM.join, zip(runs[:-1:2], runs[1::2], strict=True))
     return (*complete_pieces, runs[-1]) if runs[-1] else tuple(complete_pieces)
+
+
+def runs_and_symbols(folded: str) -> list[str]:
+    """Return the runs of letters and digits of a folded text, and between each two of them the run
+    of other characters. The first and the last are empty where the text has others there."""
+    return (_SYMBOLS if folded.isascii() else _SYMBOLS_OF_ANY).split(folded)
 
 
 def symbol_runs(folded: str) -> list[str]:
@@ -254,8 +260,13 @@ _TRUE = frozenset({"true", "yes", "1"})
 _FALSE = frozenset({"false", "no", "0"})
 
 
-def forms(trait: Trait, value: Scalar) -> tuple[str, ...]:
-    """Return the folded texts that a value equals, its own text first.
+def fold_value(value: Scalar) -> str:
+    """Return a value as a folded text."""
+    return fold(value) if isinstance(value, str) else str(value).lower()
+
+
+def forms(trait: Trait, value: Scalar, text: str) -> tuple[str, ...]:
+    """Return the folded texts that a value equals, its own first, which is `fold_value(value)`.
 
     A URN also equals its bare name (`pii` for `urn:li:tag:PII`), a column path also its simple path
     and its last name. Of prose, only letters and digits are compared. Whole URNs are compared as
@@ -263,13 +274,17 @@ def forms(trait: Trait, value: Scalar) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         if trait.prose:
-            return (in_words(fold(value)),)
-        if trait.nature == "text":
-            return _text_forms(value, trait.column)
-        term_forms = _term_forms(value)
-        return (_plain_type(term_forms[0]),) if trait.name == ENTITY_TYPE else term_forms
+            return (in_words(text),)
+        if trait.name == ENTITY_TYPE:
+            return (_plain_type(_bound(text)),)
+        others = bare_names(value)
+        if trait.column and "." in value:
+            path = FieldPath(value)
+            others = (*others, path.simple, path.name)
+        texts = tuple(dict.fromkeys((text, *map(fold, others)))) if others else (text,)
+        return texts if trait.nature == "text" else tuple(map(_bound, texts))
     if isinstance(value, bool):
-        return ("true",) if value else ("false",)
+        return (text,)
     if trait.mixed:
         return _digits(value), number_form(value)
     return (_digits(value),)
@@ -370,21 +385,6 @@ def _bound(text: str) -> str:
     return f"{text[: _LONGEST_TERM - 20]}…{digest}"
 
 
-def _term_forms(value: str) -> tuple[str, ...]:
-    forms_of_value = dict.fromkeys(fold(text) for text in (value, *bare_names(value)))
-    return tuple(_bound(text) for text in forms_of_value)
-
-
-def _text_forms(value: str, is_column: bool) -> tuple[str, ...]:
-    if "." not in value and not value.startswith("urn:li:"):
-        return (fold(value),)
-    texts = [value, *bare_names(value)]
-    if is_column and "." in value:
-        path = FieldPath(value)
-        texts += [path.simple, path.name]
-    return tuple(dict.fromkeys(fold(text) for text in texts))
-
-
 def _plain_type(folded: str) -> str:
     # GraphQL has CORP_USER where the registry has corpuser.
     return folded.replace("_", "")
@@ -445,29 +445,29 @@ class AnalysedDocument:
     references: tuple[str, ...]
     vocabulary: Vocabulary
 
-    @cached_property
+    @property
     def words(self) -> str:
         """All lines joined into one, in which words of different lines are not adjacent."""
         return "".join(self.lines)
 
-    @cached_property
+    @property
     def key(self) -> str:
         """The sort key among documents that match equally well, see `order_key`."""
         return order_key(self.document)
 
-    @cached_property
-    def facets(self) -> tuple[tuple[str, str], ...]:
-        """All pairs of a facet field and a value that the facet counts.
+    @property
+    def facets(self) -> dict[str, list[str]]:
+        """The facet fields that have a value, each with the values that its facet counts.
 
         Structured properties are counted whether or not they are shown as facets, because that
         setting may change.
         """
         counted = self.vocabulary.counting(tuple(self.document.fields))
-        return tuple(
-            (name, value)
+        return {
+            name: values
             for name in counted
-            for value in facet_values(self.document, name, self.vocabulary)
-        )
+            if (values := facet_values(self.document, name, self.vocabulary))
+        }
 
 
 def analyse(vocabulary: Vocabulary, document: Document) -> AnalysedDocument:
@@ -479,7 +479,7 @@ def analyse(vocabulary: Vocabulary, document: Document) -> AnalysedDocument:
     weights = vocabulary.weights(entity_type)
     for name, values in document.fields.items():
         weight = weights.get(name)
-        if name.startswith(PREFIX):
+        if weight is None and name.startswith(PREFIX):
             weight = vocabulary.weight(entity_type, name)
         if weight is None:
             continue
@@ -533,7 +533,7 @@ def urn_in_order(key: str) -> str:
     return bytes.fromhex(key).decode()[2:]
 
 
-def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple[str, ...]:
+def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> list[str]:
     """Return the values of a field as its facet counts them.
 
     Values that a filter does not distinguish are counted once; values of more than 1,000 characters
@@ -546,11 +546,11 @@ def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple
         if len(text := as_text(value)) <= _MAX_FACET
     ]
     if len(texts) < 2:
-        return tuple(texts)
+        return texts
     texts_by_identity: dict[str, str] = {}
     for text in texts:
         texts_by_identity.setdefault(identity(vocabulary.trait(name), text), text)
-    return tuple(texts_by_identity.values())
+    return [*texts_by_identity.values()]
 
 
 def as_text(value: Scalar) -> str:

@@ -10,6 +10,7 @@ from explorer.server.search.analysis import (
     chunks,
     exact_urn,
     fold,
+    fold_value,
     forms,
     join_names,
     names_of,
@@ -276,7 +277,7 @@ def meets(leaf: Value | ValuePattern, value: Scalar, trait: Trait) -> bool:
         return isinstance(value, str) and exact_urn(value) == leaf.text
     if isinstance(value, str) and is_literal(leaf, trait):
         return leaf.matches(fold(value))
-    return any(map(leaf.matches, forms(trait, value)))
+    return any(map(leaf.matches, forms(trait, value, fold_value(value))))
 
 
 def is_literal(leaf: Value | ValuePattern, trait: Trait) -> bool:

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 
 from explorer.errors import InvalidInput
 from explorer.metadata.names import natural_key
-from explorer.query import fields as query_fields
-from explorer.server.search.analysis import fold
+from explorer.server.search.analysis import fold_value, values_of
 from explorer.server.search.document import Document, Scalar
-from explorer.server.search.fields import URN, VIRTUAL, Trait, Vocabulary
+from explorer.server.search.fields import DISPLAY, URN, VIRTUAL, Trait, Vocabulary
 from explorer.server.search.query import SortBy
 
 # The number of characters of a value that are compared. Values that are equal up to there are
@@ -138,18 +137,15 @@ def sort_code(trait: Trait, document: Document) -> str | None:
     them by size, s2 before S10. URNs of entities are compared as they are, and `name` by the
     display name. In a structured property with numbers and texts, numbers come first.
     """
-    match trait.name:
-        case "urn":
-            return _code(document.urn.encode())
-        case "_name":
-            return _code(_key(fold(document.name)))
-        case "_entityType":
-            return _code(_key(fold(document.entity_type)))
-        case "removed":
-            return _TRUE if document.removed else _FALSE
-        case query_fields.USE:
-            return number_code(document.usage)
-    values = document.fields.get(trait.name, ())
+    values = (document.name,) if trait.name == DISPLAY else values_of(document, trait.name)
+    return least_code(trait, values, [*map(fold_value, values)])
+
+
+def least_code(trait: Trait, values: Sequence[Scalar], texts: Sequence[str]) -> str | None:
+    """Return the code of the least of the values of a field, which `texts` has as they are
+    compared; `None` if there is none to sort by."""
+    if trait.name == URN:
+        return _code(str(values[0]).encode())
     if trait.derived:
         return _TRUE if True in values else None
     if trait.mixed:
@@ -157,7 +153,11 @@ def sort_code(trait: Trait, document: Document) -> str | None:
     if trait.nature in ("number", "date"):
         numbers = [value for value in values if isinstance(value, float)]
         return number_code(min(numbers)) if numbers else None
-    return _code(_least(values)) if values else None
+    if not texts:
+        return None
+    first = min(texts)[:1]
+    # Only digits are compared otherwise than as characters.
+    return _code(min(_key(text) for text in texts if text[:1] == first or text[:1].isdecimal()))
 
 
 def number_code(number: float) -> str:
@@ -165,15 +165,8 @@ def number_code(number: float) -> str:
     return _code(_in_order(number))
 
 
-def _least(values: Sequence[Scalar]) -> bytes:
-    texts = [fold(value if isinstance(value, str) else str(value)) for value in values]
-    first = min(texts)[:1]
-    # Only digits are not compared as they are written.
-    return min(_key(text) for text in texts if text[:1] == first or text[:1].isdecimal())
-
-
 def _mix(value: Scalar) -> bytes:
-    return b"0" + _in_order(value) if isinstance(value, float) else b"1" + _least((value,))
+    return b"0" + _in_order(value) if isinstance(value, float) else b"1" + _key(fold_value(value))
 
 
 def _key(folded: str) -> bytes:
@@ -191,4 +184,4 @@ def _code(value: bytes) -> str:
     return value.hex().translate(_TO_LETTERS) + _END
 
 
-_TRUE, _FALSE = _code(b"true"), _code(b"false")
+_TRUE = _code(b"true")

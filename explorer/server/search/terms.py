@@ -31,7 +31,8 @@ values, so this is many times faster than scanning the values.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from functools import lru_cache
+from itertools import product, repeat
 from typing import Any, Literal
 
 import msgspec
@@ -47,10 +48,11 @@ from explorer.server.search.analysis import (
     AnalysedDocument,
     as_number,
     exact_urn,
-    fold,
+    fold_value,
     forms,
     other_names,
     pieces,
+    runs_and_symbols,
     stem,
     symbol_runs,
     values_of,
@@ -59,7 +61,7 @@ from explorer.server.search.document import Document, Scalar, folder_keys
 from explorer.server.search.engine import EngineFailed, Searcher, is_too_wide
 from explorer.server.search.fields import DISPLAY, URN, VIRTUAL, Trait, Vocabulary
 from explorer.server.search.query import How, ValuePattern
-from explorer.server.search.sort_keys import number_code, sort_code
+from explorer.server.search.sort_keys import least_code, number_code, sort_code
 
 _MUST, _SHOULD, _NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
 
@@ -286,30 +288,39 @@ class _Place:
                 return self.text in piece
 
 
-def piece_line(code: str, body: str, *, prose: bool) -> str:
-    """Return the pieces of one value of a field, prefixed by its code and separated by spaces."""
+def piece_line(code: str, bodies: Iterable[str]) -> str:
+    """Return the pieces of the values of a field, prefixed by its code and separated by spaces."""
+    # Folded texts have no line breaks.
+    lines = "\n{}\n".format("\n".join(bodies)).replace(" ", _BLANK)
+    runs = runs_and_symbols(lines)
+    runs[1::2] = [_at_symbols(code, symbols) for symbols in runs[1::2]]
+    before, after = _END + " ", f" {code}{_CODE_END}{_BEGIN}"
+    return "".join(runs)[len(before) : -len(after)]
+
+
+@lru_cache(maxsize=4096)
+def _at_symbols(code: str, symbols: str) -> str:
+    """Return what is between the words before and after a run of symbols in `piece_line`."""
+    next_piece = f" {code}{_CODE_END}"
+    *ended, last = [text and SEAM + text for text in symbols.split("\n")]
+    return f"{_END}{next_piece}{_BEGIN}".join((*ended, last and last + next_piece))
+
+
+def prose_line(code: str, words: str, folded: str) -> str:
+    """Return the pieces of a value of prose, prefixed by the code of its field and separated by
+    spaces: its words, which have one space between them, and its distinct runs of symbols."""
     prefix = code + _CODE_END
-    if prose:
-        # Words of prose have single spaces between them. Not looking for other separators is far
-        # faster.
-        line = body.replace(" ", f"{SEAM}{_BLANK} {prefix}")
-    else:
-        line = f" {prefix}".join(pieces(body.replace(" ", _BLANK)))
-    return f"{prefix}{_BEGIN}{line}{_END}"
-
-
-def symbol_line(code: str, folded: str) -> str:
-    """Return the runs of symbols of a value of prose as pieces, for `piece_line`; often empty."""
+    line = f"{prefix}{_BEGIN}{words.replace(' ', f'{SEAM}{_BLANK} {prefix}')}{_END}"
     runs = symbol_runs(folded)
     if not runs:
-        return ""
+        return line
     if not folded[0].isalnum():
         runs[0] = f"{_BEGIN}{SEAM}{runs[0]}"
     if not folded[-1].isalnum():
         runs[-1] += _END
     # Nobody searches for the space between two words.
     pieces_there = (run if run[0] == _BEGIN else SEAM + run for run in {*runs} - {SPACE})
-    return "".join(f" {code}{_CODE_END}{piece}" for piece in pieces_there).replace(SPACE, _BLANK)
+    return " ".join((line, *(prefix + piece.replace(SPACE, _BLANK) for piece in pieces_there)))
 
 
 class Parts:
@@ -470,6 +481,15 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Stored)
 
 
+_Part = tuple[list[str], str, str | None]
+"""What values of a field contribute to an entry: terms of `is`, pieces, and the sort code of the
+least."""
+# Texts that are longer hardly occur twice.
+_MOST_REPEATED = 128
+# Comes after every sort code.
+_AFTER_CODES = "z"
+
+
 class Terms:
     """The schema of the index for a vocabulary. It converts documents to entries of the index."""
 
@@ -482,6 +502,7 @@ class Terms:
         self.common = len(vocabulary.strong) + 1
         self.weak = self.common + 1
         self.schema = self._schema()
+        self._repeated_part = lru_cache(maxsize=8192, typed=True)(self._part)
         # An index that is only used to parse range queries.
         self._ranges = self._index(None, keys_are_terms=True)
 
@@ -564,38 +585,43 @@ class Terms:
         msgpack can encode them, and they depend only on the document and the registry.
         """
         document = analysed.document
-        values = {**document.fields, **{name: values_of(document, name) for name in VIRTUAL}}
-        names = self._fields_with_value(document)
+        filled = self._fields_with_value(document)
         is_terms: list[str] = []
         lines: list[str] = []
         numbers: dict[str, list[str]] = {}
         sorts: dict[str, str] = {}
-        columns: dict[str, str] = {}
-        for name in dict.fromkeys((*names, *VIRTUAL)):
+        for name, values in filled.items():
             trait = self._vocabulary.trait(name)
             if trait.mixed or trait.nature in _NUMBERS:
-                numbers[_column_of(name)] = _number_codes(trait, values[name])
+                numbers[_column_of(name)] = _number_codes(trait, values)
             if name == "name":
                 # `name` is searched and sorted by as `DISPLAY`, which has all given names.
                 continue
-            if code := sort_code(trait, document):
-                if column := self._sorts.get(name):
-                    columns[column] = code
-                else:
-                    sorts[_column_of(name)] = code
-            for value in values[name]:
-                terms, line = self._build_terms(value, name)
+            if trait.prose or trait.column:
+                parts = [self._part(name, *values)]
+            else:
+                parts = [
+                    (self._repeated_part if _is_repeated(value) else self._part)(name, value)
+                    for value in values
+                ]
+            for terms, line, code in parts:
                 is_terms += terms
                 if line:
                     lines.append(line)
+                if code and code < sorts.get(name, _AFTER_CODES):
+                    sorts[name] = code
+        sorts[DISPLAY] = sort_code(self._vocabulary.trait(DISPLAY), document) or ""
         entry_values: dict[str, Any] = {
+            column: sorts.pop(name) for name, column in self._sorts.items() if name in sorts
+        }
+        entry_values |= {
             "urn": document.urn,
             "order": analysed.key,
-            "document": _write(document, names),
+            "document": _write(document, filled),
             "is": is_terms,
             "pieces": " ".join(lines),
             "words": f" {GAP} ".join(analysed.lines),
-            "facet": _facets(analysed),
+            "facet": analysed.facets,
         }
         above = folder_keys([folder for folder, _ in document.folders])
         if above:
@@ -603,7 +629,7 @@ class Terms:
         joined = analysed.joined_names
         entry_values["marks"] = " ".join(
             [
-                *(mark("field", name) for name in names),
+                *map(_field_mark, filled),
                 *(mark("refers", exact_urn(urn) or urn) for urn in analysed.references),
                 _marks("name", joined),
                 _marks("prefix", [name[:end] for name in joined for end in _prefixes(name)]),
@@ -613,9 +639,8 @@ class Terms:
                 *self._word_marks(analysed.lines),
             ]
         )
-        entry_values |= columns
         entry_values["numbers"] = {name: codes for name, codes in numbers.items() if codes}
-        entry_values["sorts"] = sorts
+        entry_values["sorts"] = {_column_of(name): code for name, code in sorts.items()}
         return entry_values
 
     def as_stored(self, document: Document) -> Document:
@@ -636,32 +661,40 @@ class Terms:
         """Return the code of a field in `pieces`, which is shorter than its name."""
         return self._codes.get(field) or field.replace(" ", _BLANK)
 
-    def _fields_with_value(self, document: Document) -> list[str]:
-        """Return the names of the fields that have a value; derived fields only if true."""
+    def _fields_with_value(self, document: Document) -> dict[str, tuple[Scalar, ...]]:
+        """Return the fields that have a value; derived fields only if true."""
         derived = self._vocabulary.derived
-        names = [
-            name
+        filled = {
+            name: values
             for name, values in document.fields.items()
             if values and (name not in derived or True in values) and name not in VIRTUAL
-        ]
-        return [*names, *(name for name in VIRTUAL if values_of(document, name))]
+        }
+        for name in VIRTUAL:
+            if values := values_of(document, name):
+                filled[name] = values
+        return filled
 
-    def _build_terms(self, value: Scalar, name: str) -> tuple[list[str], str]:
-        trait = self._vocabulary.trait(name)
-        value_forms, cut = forms(trait, value), trait.cut
-        line = ""
-        if trait.nature == "text":
-            line = piece_line(self.code(name), value_forms[0], prose=trait.prose)
-            if trait.prose and isinstance(value, str):
-                line += symbol_line(self.code(name), fold(value))
-        terms = [
-            is_term(name, form if len(form) <= cut else form[:cut] + MORE) for form in value_forms
-        ]
-        urn = exact_urn(value) if isinstance(value, str) and not trait.prose else None
-        # The index has a field for the URN as written.
-        if urn and (name != URN or urn != value):
-            terms.append(exact_term(name, urn))
-        return terms, line
+    def _part(self, name: str, *values: Scalar) -> _Part:
+        trait, code, head = self._vocabulary.trait(name), self.code(name), is_term(name, "")
+        texts, cut = [*map(fold_value, values)], trait.cut
+        own_forms: list[str] = []
+        terms: list[str] = []
+        for value, text in zip(values, texts, strict=True):
+            value_forms = forms(trait, value, text)
+            own_forms.append(value_forms[0])
+            terms += [
+                head + (form if len(form) <= cut else form[:cut] + MORE) for form in value_forms
+            ]
+            # The index has a field for the URN as written.
+            if isinstance(value, str) and value.startswith("urn:li:") and not trait.prose:
+                urn = exact_urn(value)
+                if urn and (name != URN or urn != value):
+                    terms.append(exact_term(name, urn))
+        if trait.prose:
+            line = " ".join(map(prose_line, repeat(code), own_forms, texts))
+        else:
+            line = piece_line(code, own_forms) if trait.nature == "text" else ""
+        return terms, line, least_code(trait, values, texts)
 
     def _schema(self) -> tantivy.Schema:
         builder = tantivy.SchemaBuilder()
@@ -699,21 +732,22 @@ class Terms:
         """Yield the terms of `marks` for the words of lines, one line for each rank. Each text
         holds several terms, separated by spaces."""
         # `GAP` is not a word.
-        earlier_words, begun, stems = {GAP}, set[str](), set[str]()
+        earlier_words, begun = {GAP}, set[str]()
         for rank, line in enumerate(lines):
-            new = {*line.split()} - earlier_words
+            new = {*line.split()}
+            new -= earlier_words
+            if not new:
+                continue
             starts = _starts(new)
             if rank != self.common:
                 yield _marks(f"w{rank}", new)
                 yield _marks(f"s{rank}", starts - begun if rank == self.weak else starts)
+            if rank < self.common:
+                yield _marks(f"m{rank}", {*map(stem, new)} - {*map(stem, earlier_words)})
             earlier_words |= new
             begun |= starts
-            new_stems = {*map(stem, new)} - stems
-            if rank < self.common:
-                yield _marks(f"m{rank}", new_stems)
-            stems |= new_stems
         yield _marks(f"s{self.common}", begun)
-        yield _marks("m", stems)
+        yield _marks("m", {*map(stem, earlier_words - {GAP})})
 
 
 def _starts(words: Iterable[str]) -> set[str]:
@@ -725,14 +759,26 @@ def _starts(words: Iterable[str]) -> set[str]:
     return starts
 
 
+def _is_repeated(value: Scalar) -> bool:
+    """Return whether a value may occur in many documents. Numbers are left out: 0.0 and -0.0 are
+    equal, but not as texts."""
+    return isinstance(value, bool) or (isinstance(value, str) and len(value) <= _MOST_REPEATED)
+
+
 def _number_codes(trait: Trait, values: Iterable[Scalar]) -> list[str]:
     if trait.mixed:
-        numbers = [as_number(form[: trait.cut]) for v in values for form in forms(trait, v)]
+        numbers = [
+            as_number(form[: trait.cut])
+            for value in values
+            for form in forms(trait, value, fold_value(value))
+        ]
     else:
         numbers = [value if isinstance(value, float) else None for value in values]
     return [number_code(number) for number in numbers if number is not None]
 
 
+# The fields of the registry, and structured properties.
+@lru_cache(maxsize=4096)
 def _column_of(field: str) -> str:
     """Return a field as a key of a JSON field.
 
@@ -744,6 +790,11 @@ def _column_of(field: str) -> str:
 def mark(kind: Kind, text: str) -> str:
     """Return the term of `marks` for a text of a kind."""
     return f"{kind}{CUT}{text.translate(_SPACES)}"
+
+
+@lru_cache(maxsize=4096)
+def _field_mark(field: str) -> str:
+    return mark("field", field)
 
 
 def written_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -798,13 +849,6 @@ def _write(document: Document, names: Iterable[str]) -> bytes:
             document.folders,
         )
     )
-
-
-def _facets(analysed: AnalysedDocument) -> dict[str, list[str]]:
-    values_by_field: dict[str, list[str]] = {}
-    for name, value in analysed.facets:
-        values_by_field.setdefault(name, []).append(value)
-    return values_by_field
 
 
 def _prefixes(name: str) -> range:

@@ -15,11 +15,14 @@ from orjson import dumps
 from explorer.metadata import Registry, Urn
 from explorer.query import Filter
 from explorer.server.search import entries, layers
-from explorer.server.search.document import EntityState, StoredValues
+from explorer.server.search.analysis import analyse
+from explorer.server.search.document import Document, EntityState, Scalar, StoredValues
 from explorer.server.search.entries import EntryWorker
+from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.layers import DiskIndex
 from explorer.server.search.query import SearchQuery
+from explorer.server.search.terms import Terms
 
 COUNT = 400
 
@@ -104,6 +107,19 @@ def test_a_bulk_load_is_indexed_as_if_every_entry_was_made_here(
         here.close()
     assert are_indexed(index, states)
     assert index.committed_offset > 1
+
+
+def test_an_entry_does_not_depend_on_those_that_were_made_before(registry: Registry) -> None:
+    vocabulary = Vocabulary(registry)
+    used = Terms(vocabulary)
+
+    for value in ("Tier 1", "tier 1", True, 1.0, "1", 0.0, -0.0, "urn:li:tag:PII"):
+        fields: dict[str, tuple[Scalar, ...]] = dict.fromkeys(
+            ("structuredProperties.tier", "platform", "removed"), (value,)
+        )
+        document = Document("urn:li:dataset:a", "dataset", "a", removed=False, fields=fields)
+        analysed = analyse(vocabulary, document)
+        assert used.values(analysed) == Terms(vocabulary).values(analysed)
 
 
 def test_what_is_loaded_is_found_at_once(index: SearchIndex, states: list[EntityState]) -> None:

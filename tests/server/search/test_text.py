@@ -9,6 +9,9 @@ from explorer.server.search.analysis import (
     split,
     word_line,
 )
+from explorer.server.search.terms import piece_line
+
+BLANK, BREAK = "\x1e", "\n"
 
 
 @pytest.mark.parametrize(
@@ -61,6 +64,19 @@ def test_pieces_put_together_are_the_text() -> None:
     found = pieces(text)
     assert "".join(found).replace("\x1c", "") == text
     assert len(found) > 5
+
+
+@pytest.mark.parametrize(
+    "texts", [["fct_orders", "a b.c", "", "--", "_x_", "größe…"], ["n"], ["."]]
+)
+def test_the_indexed_pieces_of_several_values_are_those_of_each(texts: list[str]) -> None:
+    expected = [
+        f"\x02{BREAK.join(pieces(text.replace(' ', BLANK)))}\x03".split(BREAK) for text in texts
+    ]
+
+    line = piece_line("7", texts)
+
+    assert line.split(" ") == [f"7\x1d{piece}" for value in expected for piece in value]
 
 
 def test_prose_is_compared_by_its_words() -> None:
