@@ -237,10 +237,13 @@ class Projection:
             progress.done += self._feed(chunk, 0)
             reason = f"the search index is being rebuilt: {progress.words()}"
             self._index.suspend(reason, progress.left_seconds)
-        while len(urns := self._changes_after(head)) > _AT_ONCE:
+        while True:
+            # What is written after this is among the next changes.
+            now = self._store.log_bounds().head
+            if len(urns := self._changes_after(head)) <= _AT_ONCE:
+                break
             if is_over():
                 return progress.done
-            now = self._store.log_bounds().head
             self._feed(urns, 0)
             head = now
         with self._feeding:

@@ -11,7 +11,7 @@ import textwrap
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ from explorer.server.audit_log import AuditFile
 from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import check, check_directory
 from explorer.server.data_directory import accept_loss, back_up, open_catalog, restore
-from explorer.server.projection import read_state
+from explorer.server.projection import Projection, read_state
 from explorer.server.search.document import EntityState
 from explorer.server.search.engine import EngineFailed, Searcher, find_index_damage
 from explorer.server.search.query import SearchQuery
@@ -710,6 +710,38 @@ def test_what_is_written_while_an_index_is_made_anew_is_found(
     tags = {f"r{round_}n{number}" for round_ in range(3) for number in range(20)}
     assert names(catalog) == tags | {table(number).name for number in range(30)}
     assert check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry) == []
+
+
+def test_what_is_written_just_after_a_rebuild_has_read_the_changes_is_found(
+    fresh: Callable[[], CatalogEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = fresh()
+    monkeypatch.setattr("explorer.server.projection._AT_ONCE", 3)
+    feed, read_changes = Projection._feed, Projection._changes_after
+    expected = {f"meanwhile{number}" for number in range(5)}
+
+    def write_tag(name: str) -> None:
+        write(catalog, Urn.of("tag", name), "tagProperties", {"name": name})
+
+    def feed_later(projection: Projection, urns: Sequence[str], offset: int) -> int:
+        # More changes than are left to the end of the rebuild.
+        for name in sorted(expected - {"first", "late"}):
+            write_tag(name)
+        monkeypatch.setattr(Projection, "_feed", feed)
+        return feed(projection, urns, offset)
+
+    def write_late(projection: Projection, offset: int) -> list[str]:
+        urns = read_changes(projection, offset)
+        monkeypatch.setattr(Projection, "_changes_after", read_changes)
+        write_tag("late")
+        return urns
+
+    write_tag("first")
+    monkeypatch.setattr(Projection, "_feed", feed_later)
+    monkeypatch.setattr(Projection, "_changes_after", write_late)
+    expected |= {"first", "late"}
+    catalog.rebuild_index()
+    assert names(catalog) == expected
 
 
 def test_a_large_index_is_made_anew_while_the_catalog_is_used(
