@@ -183,6 +183,8 @@ def singulars(word: str) -> tuple[str, ...]:
 
 def join_words(text: str) -> str:
     """Return the letters and digits of a text as one word: `fct_users` as `fctusers`."""
+    if text.isascii() and len(text) <= MAX_WORD:
+        return "".join(text.translate(_ONLY_RUNS).split()).lower()
     return "".join("".join(split(chunk)) for chunk in chunks(text))
 
 
