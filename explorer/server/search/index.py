@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 import tantivy
 from cachetools import LRUCache
@@ -242,6 +244,8 @@ def _words(node: Node) -> Iterator[Word]:
 
 _log = logging.getLogger("explorer.server.search")
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _PLANS_BYTES = 32 * 1024 * 1024
 # A larger query is specific to one request, and planned each time.
 _LARGEST_QUERY_BYTES = 64 * 1024
@@ -270,6 +274,19 @@ class LoosenedPlan:
     best: Loosened
     counted: Plan
     evidence: Evidence
+
+
+def _over_one_snapshot(
+    read: Callable[Concatenate["SearchIndex", P], T],
+) -> Callable[Concatenate["SearchIndex", P], T]:
+    """Have a method read the same snapshot wherever it reads the index."""
+
+    @wraps(read)
+    def read_one(self: "SearchIndex", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._layers.one_view():
+            return read(self, *args, **kwargs)
+
+    return read_one
 
 
 class SearchIndex:
@@ -339,6 +356,7 @@ class SearchIndex:
         self._layers.apply(offset, listed(), tuple(urns))
         self.meaning.note(urns, offset)
 
+    @_over_one_snapshot
     def search(self, query: SearchQuery) -> FoundPage:
         resolved = self._resolve(query)
         if query.after is not None:
@@ -367,6 +385,7 @@ class SearchIndex:
         with self._reading() as layers:
             return layers.document(urn)
 
+    @_over_one_snapshot
     def find_tables(self, query: SearchQuery, most: int) -> SearchedTables:
         query = replace(query, entity_types=("dataset",), start=0, count=0, facets=False, sort=())
         page = self.search(query)
@@ -400,6 +419,7 @@ class SearchIndex:
                 corrected,
             )
 
+    @_over_one_snapshot
     def find_urns(self, query: SearchQuery) -> set[str]:
         return self._urns(self._resolve(replace(query, sort=(SortBy("urn"),))))
 
@@ -458,6 +478,7 @@ class SearchIndex:
                 if has_name(entity_types, how, text, document, self._vocabulary)
             )
 
+    @_over_one_snapshot
     def autocomplete(
         self,
         text: str,
@@ -474,6 +495,7 @@ class SearchIndex:
     def vocabulary(self) -> Vocabulary:
         return self._vocabulary
 
+    @_over_one_snapshot
     def folders(self, query: FolderQuery) -> FolderListing:
         resolved = self._resolve_below(query, query.path)
         with self._reading() as layers:
@@ -483,6 +505,7 @@ class SearchIndex:
             self._keep(plan, view)
             return FolderListing(plan.merged.total(), tuple(list_folders(folders)))
 
+    @_over_one_snapshot
     def folder_urn(self, query: FolderQuery, folder: str) -> str | None:
         path = (*query.path, folder)
         resolved = self._resolve_below(query, path)

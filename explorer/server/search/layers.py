@@ -18,6 +18,7 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
@@ -308,6 +309,9 @@ class MemoryIndex:
         self.documents: dict[str, Indexed | None] = {}
         self.replacing: set[str] = set()
         """The URNs in `documents` that an older index may have too."""
+        self.unmade: set[str] = set()
+        """The URNs in `documents` whose entries are still to be made, and passed to `fill`."""
+        self._taken: set[str] = set()
         self._terms = terms
         self._vocabulary = vocabulary
         # The documents not added yet, with the entries of some. An entry takes four times the
@@ -331,19 +335,33 @@ class MemoryIndex:
         """Record a change; it replaces earlier changes of the same document."""
         self.documents[urn] = document
         self._missing[urn] = entry if len(self._missing) < _MOST_MISSING else None
+        if entry is None and document is not None:
+            self.unmade.add(urn)
+        else:
+            self.unmade.discard(urn)
 
     def fill(self, urn: str, document: Indexed | None, entry: tantivy.Document | None) -> None:
-        """Note the entry that was made of a document, unless that was added or replaced since."""
-        if urn in self._missing and self.documents[urn] is document:
+        """Note the entry that was made of a document, unless that was replaced since."""
+        if urn in self.unmade and self.documents[urn] is document:
             self.put(urn, document, entry)
+            self.unmade.discard(urn)
 
     def take(self) -> dict[str, tantivy.Document | None]:
-        """Return the entries put since the last call, to be passed to `add`."""
+        """Return the entries put since the last call, to be passed to `add`; those that are still
+        to be made are left for a later call."""
         if self._has_failed:
             self._opened = self._searcher = None
+            self._taken.clear()
             self._missing, self._has_failed = dict.fromkeys(self.documents), False
-        documents, self._missing = self._missing, {}
-        return documents
+        entries = {urn: entry for urn, entry in self._missing.items() if urn not in self.unmade}
+        self._missing = dict.fromkeys(urn for urn in self._missing if urn in self.unmade)
+        self._taken |= entries.keys()
+        return entries
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The URNs that older indexes hide, once what was taken is added."""
+        return tuple(self.replacing & self._taken)
 
     def add(self, entries: Mapping[str, tantivy.Document | None]) -> None:
         """Add entries that `take` returned to the index.
@@ -435,6 +453,13 @@ class IndexSnapshot:
     parts: tuple[IndexPart, ...]
 
 
+class _Held(threading.local):
+    """The snapshot that a thread reads while it is in `one_view`."""
+
+    depth = 0
+    snapshot: IndexSnapshot | None = None
+
+
 class _Change(NamedTuple):
     """The document that the index is to hold for a URN; `None` removes the URN.
 
@@ -476,6 +501,7 @@ class Layers:
         # The last snapshot, until something changes.
         self._snapshot: IndexSnapshot | None = None
         self._changes = 0
+        self._held = _Held()
         self._viewed_at = -math.inf
         # The changes whose entries are to be made, those to be written, and those written since the
         # last commit, each with the offsets of the change log in between.
@@ -546,11 +572,28 @@ class Layers:
         """Return the problems of the files of the index on disk, one sentence each."""
         return self._base.find_damage()
 
+    @contextmanager
+    def one_view(self) -> Iterator[None]:
+        """Have all calls of `view` by this thread return the same snapshot."""
+        self._held.depth += 1
+        try:
+            yield
+        finally:
+            self._held.depth -= 1
+            if not self._held.depth:
+                self._held.snapshot = None
+
     def view(self) -> IndexSnapshot:
         """Return a snapshot of everything that can be searched now.
 
         The first call after a change takes about 5 ms.
         """
+        snapshot = self._held.snapshot or self._view_now()
+        if self._held.depth:
+            self._held.snapshot = snapshot
+        return snapshot
+
+    def _view_now(self) -> IndexSnapshot:
         with self._viewing:
             with self._lock:
                 self._viewed_at = time.monotonic()
@@ -564,8 +607,9 @@ class Layers:
                     return self._snapshot
                 changes, disk = self._changes, self._disk
                 memories = self._memories
-                hidden = [tuple(memory.replacing) for memory in memories]
+                is_whole = not any(memory.unmade for memory in memories)
                 batches = [memory.take() for memory in memories]
+                hidden = [memory.hidden for memory in memories]
             parts: list[IndexPart] = []
             for at, (memory, entries) in enumerate(zip(memories, batches, strict=True)):
                 memory.add(entries)
@@ -574,7 +618,7 @@ class Layers:
             base = IndexPart(disk, tuple({urn for urns in hidden for urn in urns}))
             snapshot = IndexSnapshot(next(_numbers), (base, *parts))
             with self._lock:
-                if changes == self._changes:
+                if changes == self._changes and is_whole:
                     self._snapshot = snapshot
             return snapshot
 
@@ -805,8 +849,12 @@ class Layers:
                     failures = self._failures
                 entries = self._entries(steps)
                 with self._changed:
-                    if failures != self._failures or not first:
-                        # They were queued again, or made by another thread.
+                    if failures != self._failures:
+                        # They were queued again, behind others.
+                        remaining = len(self._queued)
+                        continue
+                    if not first:
+                        # Another thread has made them.
                         return
                     for _ in first:
                         self._queued.popleft()
