@@ -568,8 +568,9 @@ class SearchIndex:
             self.verify()
         if self.is_suspended:
             raise self._busy()
-        self.before_read()
         layers = self._layers
+        if not layers.holds_view:
+            self.before_read()
         try:
             yield layers
         except EngineFailed as error:

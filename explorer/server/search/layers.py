@@ -583,6 +583,11 @@ class Layers:
             if not self._held.depth:
                 self._held.snapshot = None
 
+    @property
+    def holds_view(self) -> bool:
+        """Whether `view` returns this thread a snapshot that it has read before."""
+        return self._held.snapshot is not None
+
     def view(self) -> IndexSnapshot:
         """Return a snapshot of everything that can be searched now.
 

@@ -16,7 +16,7 @@ from explorer.errors import Unusable
 from explorer.metadata import Registry
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.layers import Layers
+from explorer.server.search.layers import IndexSnapshot, Layers
 from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]
@@ -35,6 +35,44 @@ def test_a_change_is_found_at_once(index: SearchIndex, dataset: Make, names: Nam
     for at in range(20):
         index.apply(at, [dataset(f"novelty{at}")])
         assert names(index, f"novelty{at}") == [f"novelty{at}"]
+
+
+def test_a_search_finds_all_that_it_was_told_to_be_fresh_with(
+    index: SearchIndex, dataset: Make, names: Names
+) -> None:
+    """`before_read` notes how fresh an answer is: the answer may be newer, never older."""
+    noted: list[str] = []
+
+    def note() -> None:
+        noted.append(f"fresh_{len(noted)}")
+        index.apply(len(noted), [dataset(noted[-1])])
+
+    index.before_read = note
+    for text in ("fresh", "fresh zero", "frehs"):
+        found = names(index, text, count=50)
+        assert set(found) <= set(noted)
+        if text == "fresh":
+            assert sorted(found) == sorted(noted)
+    assert len(noted) == 3
+
+
+def test_a_search_reads_one_snapshot_throughout(
+    index: SearchIndex, dataset: Make, names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshots = 0
+    view_now = Layers._view_now
+
+    def count(layers: Layers) -> IndexSnapshot:
+        nonlocal snapshots
+        snapshots += 1
+        # As a load does.
+        index.apply(snapshots + 1, [dataset(f"order_{snapshots}")])
+        return view_now(layers)
+
+    index.apply(1, [dataset("order_items")])
+    monkeypatch.setattr(Layers, "_view_now", count)
+    assert "order_items" in names(index, "order items")
+    assert snapshots == 1
 
 
 def test_a_renamed_entity_is_not_found_by_its_old_name(
